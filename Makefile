@@ -13,12 +13,12 @@ GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 TIER ?= quick
 
 # The flags for the race detector. It watches all packages except those of SQLite, which is C
-# translated to Go. With the detector, SQLite would take fifteen times as long, and a race in it
+# translated to Go. With the detector, SQLite would take fifteen times as long, and a race in SQLite
 # would not be a fault of alds.
 RACE := -timeout 60m -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
 
-# The packages in which goroutines share data, without those of internal/store. In these packages
-# the use of goroutines does not depend on the database, so `make race` skips their tests on SQLite.
+# The packages in which goroutines share data, without the packages of internal/store. Here the use
+# of goroutines does not depend on the database, so `make race` skips the tests on SQLite.
 RACED := ./internal/events/webhook/... ./internal/jobs/... ./internal/app/... \
 	./internal/write/asset/... ./internal/access/auth/... ./internal/write/bulk/... ./internal/httpapi/... \
 	./internal/limits/inbound/... ./internal/limits/admission/... ./internal/limits/memory/...

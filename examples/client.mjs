@@ -70,8 +70,8 @@ async function showStories(project) {
   }
 }
 
-// Reads the stories page by page. With a cursor, no story is repeated or skipped if others are
-// created meanwhile.
+// Reads the stories page by page. With a cursor, no story is repeated or skipped if other
+// stories are created meanwhile.
 async function showPages(project) {
   let after = "";
   while (after !== null) {
@@ -86,11 +86,11 @@ async function showPages(project) {
 // Returns whether the sender of the body knows the secret and sent the body recently.
 function isGenuine(secret, headers, body) {
   const id = headers["webhook-id"], sent = headers["webhook-timestamp"];
-  if (!(Math.abs(Date.now() / 1000 - Number(sent)) <= tolerance)) return false; // also if sent is no number
+  if (!(Math.abs(Date.now() / 1000 - Number(sent)) <= tolerance)) return false; // also if the header has no number
   const key = Buffer.from(secret.replace("whsec_", ""), "base64");
   const digest = createHmac("sha256", key).update(`${id}.${sent}.`).update(body).digest("base64");
   const expected = Buffer.from(`v1,${digest}`);
-  return (headers["webhook-signature"] ?? "").split(" ").some((text) => { // two while the secret is being replaced
+  return (headers["webhook-signature"] ?? "").split(" ").some((text) => { // there are two while the secret is replaced
     const signature = Buffer.from(text);
     return signature.length === expected.length && timingSafeEqual(signature, expected);
   });
@@ -128,7 +128,7 @@ async function followChange(project) {
       filter: ["Scope=$Project"], with: { $Project: project }, select: ["Name", "Status.Name"],
     }],
   });
-  secret = hook.secret; // no other answer shows it
+  secret = hook.secret; // only this answer of the service shows it
   try {
     const received = once(deliveries, "delivery", { signal: AbortSignal.timeout(patience) });
     const [[{ events }]] = await Promise.all([

@@ -75,8 +75,8 @@ function Show-Story($Project) {
     }
 }
 
-# Reads the stories page by page. With a cursor, no story is repeated or skipped if others are
-# created meanwhile.
+# Reads the stories page by page. With a cursor, no story is repeated or skipped if other
+# stories are created meanwhile.
 function Show-Page($Project) {
     $after = ''
     while ($null -ne $after) {
@@ -160,7 +160,7 @@ function Watch-Change($Project) {
             from = 'Story'; where = @{ Scope = $Project; Name = 'Pay by card' }
             update = @{ Status = 'In Progress'; Estimate = 5 }
         }
-        # no other answer shows the secret
+        # only this answer of the service shows the secret
         foreach ($received in Receive-Event $listener $hook.secret) { Show-Event $received }
     } finally {
         if ($hook) {

@@ -72,7 +72,7 @@ def show_stories(project):
 
 
 def show_pages(project):
-    """Reads the stories page by page. A cursor repeats or skips no story if others are created meanwhile."""
+    """Reads the stories page by page. A cursor repeats or skips no story if other stories are created meanwhile."""
     after = ""
     while after is not None:
         answer = post("query.v1", {
@@ -118,7 +118,7 @@ def follow_change(project):
                 "type": "AssetChanged", "from": "Story", "attributes": ["Status", "Estimate"],
                 "filter": ["Scope=$Project"], "with": {"$Project": project},
                 "select": ["Name", "Status.Name"]}]}).json()
-        listener.secret, listener.events = hook["secret"], []  # no other answer shows the secret
+        listener.secret, listener.events = hook["secret"], []  # only this answer of the service shows the secret
         try:
             write({"from": "Story", "where": {"Scope": project, "Name": "Pay by card"},
                    "update": {"Status": "In Progress", "Estimate": 5}})

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// The numbers of the asset types whose attribute Content has bytes, and the number of bytes in a
-// stored part of such a content (blob.PartSize).
+// contentTypes are the numbers of the asset types whose attribute Content has bytes. contentPart is
+// the number of bytes in a stored part of such a content, as in blob.PartSize.
 const (
 	contentTypes = "(41, 42, 43)"
 	contentPart  = 256 << 10
@@ -55,7 +55,8 @@ func (m mover) moveAll(ctx context.Context, r Runner, table string) error {
 	}
 }
 
-// keys returns the keys of the next rows after the row from, in order.
+// keys returns the keys of the next rows, in order. The parameter from has the key of the last row
+// that was read before.
 func (m mover) keys(ctx context.Context, r Runner, table string, from row) (all []row, err error) {
 	rows, err := r.QueryContext(ctx, "SELECT id, moment FROM "+table+" WHERE type IN "+contentTypes+
 		" AND id >= ? AND (id > ? OR moment > ?) ORDER BY id, moment LIMIT ?", from.id, from.id, from.moment, batch)

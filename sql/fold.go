@@ -101,8 +101,8 @@ func (f folder) values(ctx context.Context, r Runner) error {
 }
 
 // whole returns how many values at the beginning of all belong to holders whose values were all
-// read. If the read returned fewer rows than its limit most, these are all values. Otherwise more
-// values of the last holder may follow, so its values are not counted.
+// read. The parameter most is the limit of the read. If the read returned fewer rows, these are all
+// values. Otherwise more values of the last holder may follow, so its values are not counted.
 func whole(all []value, most int) int {
 	n := len(all)
 	if n < most {
@@ -114,7 +114,8 @@ func whole(all []value, most int) int {
 	return n
 }
 
-// readValues reads the values of the holders after the holder last. It returns at most most values.
+// readValues reads the values of the next holders. The parameter last is the last holder that was
+// read before, and most is the maximum number of values.
 func readValues(ctx context.Context, r Runner, last [3]int64, most int) ([]value, error) {
 	rows, err := r.QueryContext(ctx, "SELECT attribute, from_type, from_id, value, since_moment, until_moment FROM asset_value"+
 		" WHERE attribute > ? OR attribute = ? AND (from_type > ? OR from_type = ? AND from_id > ?)"+

@@ -2,8 +2,8 @@ package sql
 
 import "context"
 
-// keysOfSome lists the indexes of relations that most assets do not have, such as parent_id. Each
-// index has the columns column and then.
+// keysOfSome lists the indexes of relations that most assets do not have, such as parent_id. The
+// fields column and then contain the columns of the index, in this order.
 var keysOfSome = []struct{ name, table, column, then string }{
 	{"asset_parent", "asset", "parent_id", "order_key"},
 	{"asset_super", "asset", "super_id", "order_key"},

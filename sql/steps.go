@@ -126,8 +126,9 @@ func (f folder) fill(ctx context.Context, r Runner, t table) error {
 	return nil
 }
 
-// next reads the batch of rows after the row from. It returns the rows that need a folded form, the
-// last row of the batch, and whether this is the last batch.
+// next reads a batch of rows. The parameter from is the last row of the batch before it. next
+// returns the rows that need a folded form, the last row of the batch, and whether this is the last
+// batch.
 func (t table) next(ctx context.Context, r Runner, from row) (all []row, last row, done bool, err error) {
 	rows, err := r.QueryContext(ctx, t.read, t.reading(from)...)
 	if err != nil {

@@ -69,7 +69,8 @@ func (r *receiver) record(_ http.ResponseWriter, req *http.Request) {
 	r.events.Add(int64(bytes.Count(body, eventMark)))
 }
 
-// keep records now as the arrival of the stories that a body names. The caller holds r.mu.
+// keep records the arrival of the stories that a body names. now is the time of the arrival. A story
+// that has arrived before keeps its first time. The caller holds r.mu.
 func (r *receiver) keep(body []byte, now time.Time) {
 	for _, m := range nameMark.FindAllSubmatch(body, -1) {
 		if _, again := r.arrived[string(m[1])]; !again {

@@ -139,7 +139,7 @@ func (b *bench) pile(ctx context.Context) error {
 	return err
 }
 
-// apart is added to a moment to get the id of its write.
+// apart is added to a moment to get the id of the write that split makes for this moment.
 const apart = "100000000"
 
 // split splits each waiting write into one write per moment.

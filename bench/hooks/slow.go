@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// takes are the times after which the receivers of the step slow answer. The first receiver
-// answers at once.
+// takes has the delays of the answers: in the step slow, each receiver waits for one of these times
+// before it answers. The first receiver answers at once.
 var takes = []time.Duration{0, 500 * time.Millisecond, 900 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second}
 
 // slow measures slow receivers, all at the same time. It creates stories with one request

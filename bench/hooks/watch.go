@@ -135,7 +135,7 @@ func (w *watch) sampleTables(ctx context.Context, put func(string, float64)) err
 	return sqlerror.Fault(rows.Err())
 }
 
-// metrics reads the metrics of a process that have no labels.
+// metrics reads all metrics of a process, except those with labels.
 func (w *watch) metrics(process string) (map[string]float64, error) {
 	res, err := http.Get("http://" + w.b.s.AdminAddr(process) + "/metrics")
 	if err != nil {
@@ -174,8 +174,8 @@ func (w *watch) third(n int, name string) third {
 	return t
 }
 
-// slack is the growth of a measure that is allowed from the second to the last third: the
-// fraction part of the value, plus the constant more. The constant is for small values that vary.
+// slack lists how much a measure may grow from the second third to the last. The field part is a
+// fraction of the value. The field more is a constant that is added, for small values that vary.
 var slack = []struct {
 	suffix string
 	part   float64

@@ -239,7 +239,8 @@ func (b *bench) workers(context.Context) error {
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
 
-// at returns the value that is larger than the given share (0 to 1) of all values. It sorts all.
+// at returns the value that is larger than a share of the values. share is from 0 to 1. The list all
+// is sorted afterwards.
 func at(all []time.Duration, share float64) time.Duration {
 	if len(all) == 0 {
 		return 0

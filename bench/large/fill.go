@@ -15,7 +15,7 @@ import (
 
 const (
 	ofProgram = 20   // projects in a program
-	ofProject = 1700 // stories of a project, with two tasks each on average; a tenth are defects
+	ofProject = 1700 // items of a project: a tenth are defects, the others are stories with two tasks each on average
 	atOnce    = 850  // stories in one request
 	epics     = 25   // epics in a project
 	members   = 200
@@ -45,7 +45,7 @@ type world struct {
 	programs []string
 	projects []project
 	assets   int
-	middle   time.Time // time at which half of the first size was filled
+	middle   time.Time // time at which half of the assets of the first size existed
 }
 
 // begin creates the members and teams, which all projects share.
@@ -213,8 +213,8 @@ func (w *world) sizes(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// settle waits until the server has written its pages to disk, except for a tenth of the pages
-// in its memory. It waits at most for the duration most.
+// settle waits until at most a tenth of the pages in the server's memory must still be written to
+// disk. most limits the time of the wait.
 func (w *world) settle(ctx context.Context, most time.Duration) error {
 	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(time.Second) {
 		pages := map[string]int64{}

@@ -43,15 +43,15 @@ func parseFlags(args []string) (options, error) {
 	f := flag.NewFlagSet("large", flag.ContinueOnError)
 	f.StringVar(&o.mysql, "mysql", "mysql://root@127.0.0.1:3306", "server to make the database on")
 	f.StringVar(&o.redis, "redis", "redis://127.0.0.1:6379/13", "Redis database")
-	f.StringVar(&o.csv, "csv", "", "file with columns title and description; without one, words of like lengths")
+	f.StringVar(&o.csv, "csv", "", "file with columns title and description; without a file, generated texts of similar lengths")
 	f.IntVar(&o.goes, "goes", 60, "how often each work is done")
-	f.DurationVar(&o.settle, "settle", 3*time.Minute, "most time for the server to write what was filled in, before anything is measured")
-	f.Func("at", "numbers of assets, growing; one that comes again is measured again (default 1000000,10000000)", func(text string) error {
+	f.DurationVar(&o.settle, "settle", 3*time.Minute, "longest wait for the server to write its pages to disk before a measurement")
+	f.Func("at", "numbers of assets, growing; the same number again repeats a measurement (default 1000000,10000000)", func(text string) error {
 		o.at = nil
 		for part := range strings.SplitSeq(text, ",") {
 			n, err := strconv.Atoi(part)
 			if err != nil || n < 1 || len(o.at) > 0 && n < o.at[len(o.at)-1] {
-				return errors.New("want growing numbers, or one again, to measure again")
+				return errors.New("want growing numbers, or the same number again to repeat a measurement")
 			}
 			o.at = append(o.at, n)
 		}

@@ -120,7 +120,7 @@ func sample(t *testing.T) string {
 	return name
 }
 
-// start returns a function that runs the load against a separate service.
+// start starts the service s, and returns a function that runs the load against it.
 func start(t *testing.T, s *service) func(args ...string) (string, error) {
 	t.Helper()
 	s.t, s.stories = t, map[string][]map[string]any{}

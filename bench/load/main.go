@@ -84,16 +84,16 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.user, "user", "admin", "user name")
 	f.StringVar(&o.password, "password", "admin", "password")
 	f.StringVar(&o.token, "token", "", "access token, in place of user and password")
-	f.StringVar(&o.parent, "parent", "Scope:0", "project the new projects are put below")
-	f.StringVar(&o.journal, "journal", filepath.Join(os.TempDir(), "alds-load.jsonl"), "where it is kept what happened to each request")
+	f.StringVar(&o.parent, "parent", "Scope:0", "project below which the new projects are created")
+	f.StringVar(&o.journal, "journal", filepath.Join(os.TempDir(), "alds-load.jsonl"), "file that records the result of each request")
 	f.IntVar(&o.perRequest, "per-request", 1000, "stories per request at most")
 	f.IntVar(&o.maxBytes, "max-bytes", 16<<20, "bytes per request at most")
-	f.IntVar(&o.commands, "commands", 0, "in place of a backlog, requests of so many commands")
-	f.IntVar(&o.memory, "memory", 0, "with -commands: process id of the api, to tell its peak memory")
+	f.IntVar(&o.commands, "commands", 0, "instead of a backlog: number of commands in each request")
+	f.IntVar(&o.memory, "memory", 0, "with -commands: process id of the api, whose peak memory is printed")
 	f.DurationVar(&o.wait, "wait", 30*time.Second, "how long to wait for the service after a failed request")
 	f.BoolVar(&o.load, "load", true, "send the backlog")
 	f.BoolVar(&o.verify, "verify", false, "read everything back and compare")
-	f.BoolVar(&o.resume, "resume", false, "go on with the load the journal tells of")
+	f.BoolVar(&o.resume, "resume", false, "continue the load that the journal records")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}

@@ -35,7 +35,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	f := flag.NewFlagSet("pages", flag.ContinueOnError)
 	f.StringVar(&o.mysql, "mysql", "mysql://root@127.0.0.1:3306", "server the database is made on")
 	f.StringVar(&o.redis, "redis", "redis://127.0.0.1:6379/0", "queue of the service")
-	f.StringVar(&o.only, "only", "", "measure only the rows whose name holds this text")
+	f.StringVar(&o.only, "only", "", "measure only the rows whose name contains this text")
 	f.IntVar(&o.stories, "stories", 100_000, "stories in the database")
 	f.IntVar(&o.times, "times", 30, "how often each page is asked for")
 	if err := f.Parse(args); err != nil {

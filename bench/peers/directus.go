@@ -299,7 +299,7 @@ func (p *directus) file(stories []story) []byte {
 // content. The number of stories is checked later.
 func (p *directus) taken(body []byte, _ int) error {
 	if len(body) != 0 {
-		return errors.New("an import was answered by something")
+		return errors.New("the answer to an import is not empty")
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ type inForm struct {
 	set     func(id string, estimate int) string
 }
 
-// listed converts each row to a JSON object by calling one.
+// listed converts each row to a JSON object with the function one.
 func listed(rows []row, one func(row) object) []object {
 	var all []object
 	for _, r := range rows {
@@ -198,8 +198,8 @@ func directusForm(d *data, ids []string) inForm {
 	}
 }
 
-// smallSides calls each once for every product, with a side that has the stories of d and with the
-// functions that return the product's answers.
+// smallSides calls the function each for every product. The arguments are a side that has the stories
+// of d, and the functions that return the product's answers.
 func smallSides(d *data, each func(s *side, f inForm)) {
 	ids := make([]string, len(d.stories))
 	for i := range ids {

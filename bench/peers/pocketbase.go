@@ -276,7 +276,7 @@ func (p *pocketBase) created(body []byte, n int) ([]string, error) {
 	var ids []string
 	for _, one := range all {
 		if one.Status != http.StatusOK {
-			return nil, fmt.Errorf("one was answered %d", one.Status)
+			return nil, fmt.Errorf("one request of the batch was answered %d", one.Status)
 		}
 		ids = append(ids, one.Body.ID)
 	}

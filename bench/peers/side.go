@@ -33,7 +33,7 @@ type product interface {
 	created(body []byte, n int) ([]string, error)
 
 	// file returns a request that imports stories. taken returns an error if the answer
-	// reports that some were not imported.
+	// reports that some stories were not imported.
 	file(stories []story) []byte
 	taken(body []byte, n int) error
 

@@ -8,7 +8,7 @@ type work struct {
 	kind    kind
 	stories int // number of stories that one request creates
 	clients []int
-	goals   map[string]float64 // key: name of a peer; value: goal for the request rate of alds divided by that of the peer; default 1
+	goals   map[string]float64 // key: name of a peer; value: goal for the ratio of the request rates, alds to peer; default 1
 
 	questions func(d *data, ids []string) []question
 }

@@ -14,15 +14,16 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// peers are attributes that are compared, because every story has the same value in all of them.
-// They are a built-in attribute, a custom attribute that is stored in a column or in links, and a
-// custom attribute that is stored in JSON. The columns of built-in attributes have no index,
-// except in rows with "(index)".
+// peers are attributes whose queries are compared. Every story has the same value in all of them, so
+// the queries have equal answers. The attributes are a built-in attribute, a custom attribute that is
+// stored in a column or in links, and a custom attribute that is stored in JSON. The columns of
+// built-in attributes have no index, except in rows of the table with "(index)".
 type peers struct {
 	what  string
 	names []string
-	// filter returns the filter of variant n on the attribute name. The filter matches a
-	// hundredth or a thousandth of the stories. A nil filter means a query that sorts by name.
+	// filter returns the filter of variant n. name is the attribute that it compares. The filter
+	// matches a hundredth or a thousandth of the stories. If filter is nil, the query has no
+	// filter and sorts by the attribute.
 	filter func(name string, n int) string
 }
 
@@ -49,8 +50,9 @@ func customPeers() []peers {
 	}
 }
 
-// query returns the query of variant n with the attribute name. It finds all stories that match
-// the filter. Without a filter, it finds the first 50 of all stories, sorted by the attribute.
+// query returns the query of variant n with an attribute. name is the name of the attribute. The query
+// finds all stories that match the filter. Without a filter, it finds the first 50 of all stories,
+// sorted by the attribute.
 func (p *peers) query(name string, n int) string {
 	if p.filter == nil {
 		return fmt.Sprintf(`{"from": "Story", "select": ["Name"], "sort": ["%s"], "page": {"start": 0, "size": 50}}`, name)

@@ -25,8 +25,8 @@ func position(s *sides) error {
 
 // feedWorks returns the rows of the table about the feed of all changes. They read the stories with
 // many versions. Each version has a separate audit, the row for one write, and a separate position
-// in the feed. The position of an audit equals its moment, because no positions were assigned
-// before.
+// in the feed. The position of an audit equals its moment: the service adds a shift to a moment only
+// if a larger position was assigned before.
 func feedWorks(l *layout) []work {
 	last := l.wave(l.versions) + int64(l.streams()*streamVersions) - 1
 	middle := func(n int) int64 { return l.streamMoment(n%l.streams(), streamVersions/4+n%100) }

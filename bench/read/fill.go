@@ -45,7 +45,7 @@ func (s *store) insert(ctx context.Context, table string, columns []string, n in
 }
 
 // asset returns a row of the table asset: the values that every asset has, then the given
-// values for the columns from name on.
+// values, of which the first is for the column name.
 func (l *layout) asset(id int64, typ, state int, values ...any) []any {
 	made := began.UnixMicro()
 	changed := at(l.versions - 1).UnixMicro()
@@ -129,7 +129,7 @@ func (s *store) calendar(ctx context.Context, l *layout) error {
 
 var prefixes = map[int]string{typeStory: "S", typeDefect: "D", typeTask: "TK", typeTest: "AT", typeEpic: "E"}
 
-// rare is a word that occurs in the name of one item in needle items.
+// rare is a word that only one item in 1,999 (needle) has in its name.
 const (
 	rare   = "zeppelin"
 	needle = 1999
@@ -175,8 +175,8 @@ func (s *store) links(ctx context.Context, l *layout) error {
 	return s.insert(ctx, "asset_link", columns, len(rows), func(i int) []any { return rows[i] })
 }
 
-// versions fills the table of versions with copies of the assets that the server makes, which is
-// faster than sending them. Older versions have another name and estimate.
+// versions fills the table of versions. The database server copies the assets itself, because this is
+// faster than sending the versions to it. Older versions have another name and estimate.
 func (s *store) versions(ctx context.Context, l *layout) error {
 	const most = 5_000
 	step := int64(l.assets + firstItem)

@@ -75,8 +75,8 @@ func (s *store) forget(ctx context.Context) error {
 	return err
 }
 
-// beside runs do while other clients read and update stories. all has the times of the reads and
-// of the updates, and took is the duration of do.
+// beside runs the function do while other clients read and update stories. all has the times of the
+// reads and of the updates, and took is the duration of the function.
 func beside(ctx context.Context, s *sides, l *layout, do func() error) (all [2]rig.Result, took time.Duration, err error) {
 	stories := l.stories()
 	ask := [2]func(n int) []byte{

@@ -93,7 +93,8 @@ func floorFind(ctx context.Context, q db.Querier, _ int, w []byte) ([]byte, erro
 		ORDER BY order_key, id LIMIT 50`, "", "%"+rare+"%")
 }
 
-// pairAnswer appends stories with their name and, if key is not empty, another text under key.
+// pairAnswer appends stories with their names. If key is not empty, each story also has another text,
+// under this key.
 func pairAnswer(ctx context.Context, q db.Querier, w []byte, query, key string, args ...any) ([]byte, error) {
 	rows, err := q.Query(ctx, query, args...)
 	if err != nil {

@@ -105,7 +105,7 @@ func floorFeed(after func(n int) int64, values bool) answer {
 	}
 }
 
-// feedBehind reads the audits (rows for one write) of the page behind the position after.
+// feedBehind reads the audits of the page that follows a position. An audit is the row for one write.
 func feedBehind(ctx context.Context, q db.Querier, after int64) (audits map[int64]feedAudit, ids []int64, first, last int64, err error) {
 	audits = make(map[int64]feedAudit, feedPage)
 	err = db.Each(ctx, q, feedAudits, []any{after, feedPage}, func(row db.Scanner) error {

@@ -34,7 +34,8 @@ func floorPointOwners(ctx context.Context, q db.Querier, id int64, w []byte) ([]
 	return floorStories(ctx, q, w, "a.id = ?", "a.id", id)
 }
 
-// floorStories answers with the first fifty stories that satisfy a condition on a.
+// floorStories answers with the first fifty stories that satisfy a condition. In the condition, the
+// table asset has the alias a.
 func floorStories(ctx context.Context, q db.Querier, w []byte, where, order string, args ...any) ([]byte, error) {
 	list, err := readStories(ctx, q, `SELECT `+storyColumns+` FROM asset a LEFT JOIN asset st ON st.id = a.status_id
 		LEFT JOIN asset tb ON tb.id = a.timebox_id

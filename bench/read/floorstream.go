@@ -107,7 +107,7 @@ func floorStream(ctx context.Context, q db.Querier, typ string, id int64, places
 	return append(w, ']'), nil
 }
 
-var errOtherChange = errors.New("a change that this floor does not show")
+var errOtherChange = errors.New("a change of a kind that this floor does not support")
 
 func streamRows(ctx context.Context, q db.Querier, places string, id int64) ([]streamRow, error) {
 	args := make([]any, strings.Count(places, "?"))

@@ -52,8 +52,8 @@ type item struct {
 
 func (l *layout) id(i int) int64 { return firstItem + int64(i) }
 
-// shares has the number of items of each type among a thousand items, added to those of the types
-// before.
+// shares says how many of a thousand items have each type. upTo is the number of items of this type
+// and of all types before it in the list.
 var shares = []struct{ typ, upTo int }{
 	{typeStory, 350}, {typeDefect, 500}, {typeTask, 805}, {typeTest, 970}, {typeEpic, 1000},
 }

@@ -47,7 +47,7 @@ func parseFlags(args []string) (options, error) {
 	f := flag.NewFlagSet("read", flag.ContinueOnError)
 	f.StringVar(&o.mysql, "mysql", "mysql://root@127.0.0.1:3306", "server the database is made on")
 	f.StringVar(&o.redis, "redis", "redis://127.0.0.1:6379/0", "queue of the service; reads do not use it")
-	f.StringVar(&o.only, "only", "", "measure only the rows whose name holds this text")
+	f.StringVar(&o.only, "only", "", "measure only the rows whose name contains this text")
 	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the service under eight clients to this file")
 	f.IntVar(&o.assets, "assets", 100_000, "assets in the database")
 	f.IntVar(&o.versions, "versions", 5, "versions of each asset")
@@ -58,7 +58,7 @@ func parseFlags(args []string) (options, error) {
 	f.BoolVar(&o.keep, "keep", false, "leave the database for another run")
 	f.BoolVar(&o.explain, "explain", false, "print statements and their plans in place of times")
 	f.BoolVar(&o.custom, "custom", false, "measure queries by custom attributes of as many stories as -assets, on the server and on SQLite, in place of the table")
-	f.BoolVar(&o.first, "first", false, "measure the first use of the feed of changes ever, in place of the table")
+	f.BoolVar(&o.first, "first", false, "measure the very first request of the feed of changes, instead of the table")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}

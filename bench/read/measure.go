@@ -43,7 +43,7 @@ func agree(s *sides, rows []work) error {
 	return nil
 }
 
-// around returns the part of text around the first difference from other.
+// around returns the part of text around the first byte in which text and other differ.
 func around(text, other []byte) []byte {
 	i := 0
 	for i < len(text) && i < len(other) && text[i] == other[i] {

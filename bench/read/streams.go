@@ -49,7 +49,8 @@ func streamOwner(version int) int64 { return firstMember + int64(version/10) }
 
 func streamLinked(version int) bool { return version%10 == 5 || version > 0 && version%10 == 0 }
 
-// streamColumns are the columns, from name on, that have values in the versions of these stories.
+// streamColumns are the columns that have values in the versions of these stories. The columns before
+// the column name have values in every version, and are not listed.
 var streamColumns = strings.Fields("name number description scope_id order_key estimate attrs")
 
 func streamValues(n, version int) []any {

@@ -26,7 +26,7 @@ type work struct {
 	// One of these three is the other side.
 	floor answer             // hand-written SQL
 	other func(n int) string // another body for query.v1, sent as the administrator
-	xml   bool               // true: the same path with an answer in JSON; the request to the service is then for XML
+	xml   bool               // true: the same path with an answer in JSON; the request to the service gets XML
 }
 
 // compares reports whether another request to the service is measured instead of hand-written SQL.

@@ -12,8 +12,8 @@ import (
 	"strconv"
 )
 
-// Conn is one keep-alive connection. It does little more than copy bytes, so that its cost
-// does not hide the difference between the measured sides.
+// Conn is one keep-alive connection. It does little more than copy bytes, so that the cost of the
+// client does not hide the difference between the measured sides.
 type Conn struct {
 	net.Conn
 

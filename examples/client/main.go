@@ -84,8 +84,8 @@ func showStories(ctx context.Context, project string) error {
 	return nil
 }
 
-// showPages reads the stories page by page. With a cursor, no story is repeated or skipped if others
-// are created meanwhile.
+// showPages reads the stories page by page. With a cursor, no story is repeated or skipped if other
+// stories are created meanwhile.
 func showPages(ctx context.Context, project string) error {
 	for after := new(""); after != nil; { // nil after the last page
 		var results [][]row

@@ -37,7 +37,7 @@ func followChange(ctx context.Context, project string) (err error) {
 		return err
 	}
 	defer listener.Close()
-	var hook struct{ ID, Secret string } // no other answer shows the secret
+	var hook struct{ ID, Secret string } // only this answer of the service shows the secret
 	if _, err := post(ctx, "api/webhook", object{
 		"webhookId": "example", "url": "http://" + listener.Addr().String(), "secret": "generate",
 		"eventTypes": list{object{
@@ -75,8 +75,9 @@ func followChange(ctx context.Context, project string) (err error) {
 	}
 }
 
-// receiver returns a handler that sends the events of genuine deliveries to events. It answers them
-// with 204, and all other requests with 401, or 400 if the JSON is invalid.
+// receiver returns a handler that sends the events of genuine deliveries to the channel events. The
+// handler answers such a delivery with 204, or with 400 if its JSON is invalid, and all other requests
+// with 401.
 func receiver(secret string, events chan<- event) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largest))
@@ -109,7 +110,7 @@ func isGenuine(secret string, header http.Header, body []byte) bool {
 	digest := hmac.New(sha256.New, key)
 	fmt.Fprintf(digest, "%s.%s.%s", id, sent, body)
 	expected := []byte("v1," + base64.StdEncoding.EncodeToString(digest.Sum(nil)))
-	for signature := range strings.FieldsSeq(header.Get("Webhook-Signature")) { // two while a secret is replaced
+	for signature := range strings.FieldsSeq(header.Get("Webhook-Signature")) { // there are two while a secret is replaced
 		if hmac.Equal([]byte(signature), expected) {
 			return true
 		}

@@ -20,8 +20,8 @@ import (
 const maxTries = 10
 
 // again calls do with the engines e. If do fails and the model (the asset types and attributes) has
-// changed meanwhile, again calls do with the engines of the current model. A failed call has
-// committed nothing. So a request is refused only because of the current model.
+// changed meanwhile, again calls do with the engines of the current model. That is safe, because a
+// failed call has committed nothing. So a request is never refused because of an old model.
 // Errors: errors of do; asset.ErrModelChanged after maxTries.
 func again[T any](ctx context.Context, s *service, e *engines, do func(*engines) (T, error)) (T, error) {
 	for n := 1; ; n++ {
@@ -58,7 +58,7 @@ func (s *service) modelChanged(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTimeout)
 	defer cancel()
 	if err := s.catalog.Refresh(ctx); err != nil {
-		s.Log.Warn("the model has changed and cannot be read", "err", err)
+		s.Log.Warn("the model has changed, and the new model cannot be read", "err", err)
 	}
 }
 
@@ -74,8 +74,8 @@ func (c commands) Run(ctx context.Context, who auth.Actor, r bulk.Request) ([]by
 	return again(ctx, c.s, c.e, func(e *engines) ([]byte, error) { return e.bulk.Run(ctx, who, r) })
 }
 
-// repeated executes a request that was accepted earlier, with the current engines. If the model
-// changes meanwhile, it executes the request again, like the function again.
+// repeated executes a request that was accepted earlier. It calls the function again. So it uses
+// the current engines, and repeats the request if the model changes meanwhile.
 func (s *service) repeated(ctx context.Context, do func(*bulk.Engine) error) error {
 	_, err := again(ctx, s, s.present.Load(), func(e *engines) (struct{}, error) { return struct{}{}, do(e.bulk) })
 	return err
@@ -150,13 +150,13 @@ type following struct {
 	e *engines
 }
 
-// Page returns a page of the feed. If the model changes meanwhile, it may read the page again,
-// like the function again.
+// Page returns a page of the feed. It calls the function again, so it may read the page several
+// times if the model changes meanwhile.
 func (f following) Page(ctx context.Context, who auth.Actor, r feed.Request) (feed.Page, error) {
 	return again(ctx, f.s, f.e, func(e *engines) (feed.Page, error) { return e.feed.Page(ctx, who, r) })
 }
 
-// Wait returns nil when the feed has changes after head, or an error when ctx ends.
+// Wait returns nil when the feed has changes after the position head, or an error when ctx ends.
 func (f following) Wait(ctx context.Context, head int64) error { return f.s.feed.Wait(ctx, head) }
 
 // presentHooks reads the current model and returns the subscription engine for this model.

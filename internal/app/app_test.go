@@ -24,8 +24,8 @@ const testKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 // adminPassword is the first password of the administrator in tests.
 const adminPassword = "the first password"
 
-// env returns a function that returns the value of a setting. If settings has no
-// ALDS_ADMIN_PASSWORD, its value is adminPassword.
+// env returns a function that returns the value of a setting. For an ALDS_ADMIN_PASSWORD that
+// settings does not have, it returns adminPassword.
 func env(settings map[string]string) func(string) string {
 	return func(name string) string {
 		if value, ok := settings[name]; ok || name != "ALDS_ADMIN_PASSWORD" {

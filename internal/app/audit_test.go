@@ -31,15 +31,16 @@ func (r *running) audit(user, password, query string) []auditEvent {
 	return page.Results
 }
 
-// auditBecomes reads the audit trail repeatedly until the function is returns true for one of the
-// events.
+// auditBecomes reads the audit trail repeatedly until it has an event for which the call is(event)
+// returns true.
 func (r *running) auditBecomes(what, query string, is func(auditEvent) bool) {
 	r.t.Helper()
 	eventually(r.t, what, func() bool { return slices.ContainsFunc(r.audit("admin", adminPassword, query), is) })
 }
 
-// TestAudit checks the audit trail of a whole service: the contents of its events, who may read
-// it, that many refused sign-ins fill few rows, and that it contains no secret.
+// TestAudit checks the audit trail of a whole service. It checks the contents of the events and who
+// may read them. It also checks that many refused sign-ins fill only a few rows, and that the trail
+// contains no secret.
 func TestAudit(t *testing.T) {
 	dir := t.TempDir()
 	r := start(t, map[string]string{"ALDS_DATA_DIR": dir, "ALDS_ADDR": "127.0.0.1:0"}, Standalone)
@@ -108,8 +109,8 @@ func (r *running) flood(n int) {
 	}
 }
 
-// checkTrail reads the rows after the process has stopped. A few rows must count all refused
-// sign-ins, and no row may contain a secret.
+// checkTrail reads the rows after the process has stopped. All refused sign-ins must be counted in
+// a few rows, and no row may contain a secret.
 func checkTrail(t *testing.T, file string, refused int) {
 	t.Helper()
 	d, err := db.Open(t.Context(), "sqlite:"+file, db.Options{})

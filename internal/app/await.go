@@ -17,8 +17,8 @@ const (
 )
 
 // awaitDatabase retries until the database is ready or ctx ends.
-// Errors: errors that a retry cannot fix, such as wrong credentials, an unknown database, an
-// old schema or another key.
+// Errors: errors that a retry cannot fix, such as wrong credentials, an unknown database, an old
+// schema or the wrong secret key.
 func (s *service) awaitDatabase(ctx context.Context) error {
 	if err := s.openBox(); err != nil {
 		return err
@@ -36,8 +36,8 @@ func (s *service) retry(ctx context.Context, ask func(context.Context) error) er
 	})
 }
 
-// repeat calls do until it returns nil or an error other than fault.Transient, or ctx ends.
-// Between two calls it waits for a backoff.
+// repeat calls do until the result is nil or an error other than fault.Transient, or until ctx
+// ends. Between two calls it waits for a backoff.
 func (s *service) repeat(ctx context.Context, do func(context.Context) error) error {
 	backoff := firstBackoff
 	for tries := 1; ; tries++ {
@@ -60,8 +60,8 @@ func (s *service) repeat(ctx context.Context, do func(context.Context) error) er
 	}
 }
 
-// withJitter changes a backoff at random, so that processes that lost the same database do not
-// reconnect at the same time.
+// withJitter changes a backoff at random, so that processes that lost the connection to the same
+// database do not reconnect at the same time.
 func withJitter(backoff time.Duration) time.Duration {
 	return time.Duration(float64(backoff) * (1 + jitter*(2*rand.Float64()-1)))
 }

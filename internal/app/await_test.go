@@ -99,7 +99,7 @@ func TestARoleThatIsStoppedWhileItStartsEndsInOrder(t *testing.T) {
 	defer stop()
 	settings := map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": "127.0.0.1:0"}
 	log := onMessage(func(msg string) {
-		if msg == "the database" { // the database is ready, but no part runs yet
+		if msg == "the database" { // the database is ready, but the parts of the role do not run yet
 			stop()
 		}
 	})

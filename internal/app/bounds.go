@@ -17,7 +17,7 @@ const (
 	memoryShare  = 4  // requests may use a quarter of the memory
 	addressShare = 4  // one address may have a quarter of the connections
 
-	recentPerCore = 8 // for each core; see Options.Recent of package httpapi
+	recentPerCore = 8 // recent requests for each core; see Options.Recent of package httpapi
 )
 
 // setLimits sets the limits of requests and connections.
@@ -38,8 +38,8 @@ func (s *service) setLimits(ctx context.Context, o *httpapi.Options) error {
 
 // recentRequests returns how many recent requests may run at the same time; see Options.Recent of
 // package httpapi. That is recentPerCore for each core, and the same number again for each
-// millisecond of a round trip to the database: requests that wait for the database leave the cores
-// to others.
+// millisecond of a round trip to the database. While a request waits for the database, other
+// requests can use its core.
 func recentRequests(cores int, trip time.Duration) int {
 	return int(recentPerCore * float64(cores) * (1 + trip.Seconds()*1000))
 }
@@ -70,9 +70,9 @@ func connLimits(conns, perAddress, own int) inbound.Bounds {
 	return inbound.Bounds{Conns: conns, PerAddress: min(perAddress, conns)}
 }
 
-// newBudget sets Go's memory limit from the memory that the process may use, and returns the
-// memory budget of requests. setting is the size of the budget in bytes; 0: a quarter of that
-// memory.
+// newBudget sets Go's memory limit from the memory that the process may use, and returns the memory
+// budget of requests. setting is the size of the budget in bytes; 0: a quarter of the memory that
+// the process may use.
 func newBudget(setting int) *memory.Budget {
 	limit := memory.Limit()
 	memory.SetLimit(limit)

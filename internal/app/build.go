@@ -135,7 +135,7 @@ func (s *service) checks() []admin.Check {
 	all := []admin.Check{
 		{Name: "database", Run: apart.Writable},
 		{Name: "schema", Run: apart.SchemaIsCurrent},
-		{Name: "redis", Run: s.pingQueue, Optional: true}, // without Redis, the sweep still finds the work
+		{Name: "redis", Run: s.pingQueue, Optional: true}, // without Redis, sweeps of the workers find the work
 	}
 	if s.bucket != nil {
 		// Everything else works without attachments.

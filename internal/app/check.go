@@ -12,10 +12,12 @@ import (
 // errEnough ends a check that has found the maximum number of findings.
 var errEnough = errors.New("enough findings")
 
-// bytesStep is the name of the last step of a check, which reads the bytes of contents.
+// bytesStep is the name of the last step of a check, which reads the contents of attachments and
+// images.
 const bytesStep = "bytes"
 
-// Check checks all rows and the bytes of all contents. It calls at with its progress.
+// Check checks all rows, and the contents of all attachments and images. It reports its progress by
+// calls of the function at.
 func (i *Installation) Check(ctx context.Context, at func(check.Step)) ([]check.Finding, error) {
 	findings, err := i.findings(ctx, at)
 	if err != nil || slices.ContainsFunc(findings, func(f check.Finding) bool { return f.Check == "tables" }) {

@@ -14,7 +14,8 @@ type described struct {
 	Generation        int64
 }
 
-// describedAfter waits until a model with a later generation is described in a format.
+// describedAfter waits until a model is described in a format. The generation of this model must be
+// later than the argument generation.
 func (r *running) describedAfter(generation int64, format string) (d described) {
 	r.t.Helper()
 	for until := time.After(time.Minute); ; {
@@ -30,8 +31,8 @@ func (r *running) describedAfter(generation int64, format string) (d described) 
 	}
 }
 
-// TestTheModelIsDescribedBeforeItIsAskedFor checks that the model of the start, and the model with
-// a new attribute, are described without a request. A later request gets this description.
+// TestTheModelIsDescribedBeforeItIsAskedFor checks that the first model, and the model with a new
+// attribute, are described before any request. The request that follows gets the description.
 func TestTheModelIsDescribedBeforeItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	r := start(t, map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": "127.0.0.1:0", "ALDS_LOG_LEVEL": "debug"}, Standalone)

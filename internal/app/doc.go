@@ -8,8 +8,8 @@
 // running work, send the last messages to the queue, and stop the admin listener. They must
 // end within the grace period. After that, the queue and the database are closed.
 //
-// Commands need only the database and the logins: Open returns an Installation, which is also a
-// part of the running service.
+// Commands need only the database and the logins: Open returns an Installation. The running service
+// contains an Installation, too.
 //
 // Several services can run in one process, as in tests.
 package app

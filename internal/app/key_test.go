@@ -54,7 +54,7 @@ func embeddedRedis(t *testing.T) string {
 
 func (s *keySite) getenv(name string) string { return env(s.settings)(name) }
 
-// refused checks that every role and migrate refuse a key.
+// refused checks that every role and the command migrate refuse a key.
 func (s *keySite) refused(key string) {
 	s.t.Helper()
 	s.settings["ALDS_SECRET_KEY"] = key

@@ -63,7 +63,8 @@ func (p *pair) follow(v victim) live {
 	return s
 }
 
-// tells reads lines until one contains text. It returns false if the stream ends before.
+// tells reads lines until a line contains text. It returns false if the stream ends before such a
+// line.
 func (s live) tells(text string) bool {
 	for s.lines.Scan() {
 		if strings.Contains(s.lines.Text(), text) {

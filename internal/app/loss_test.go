@@ -21,12 +21,12 @@ import (
 // victim is a member who loses rights while its requests run.
 type victim struct {
 	oid, name string
-	token     string // access token for its requests; empty: its requests have its name and password
+	token     string // access token for the requests of the member; empty: the requests have the name and password
 	tokenID   string
 }
 
-// loss is one way in which another process can take rights from a member. status is the status of
-// the answer to the request of the member that runs meanwhile.
+// loss is one way in which another process can take rights from a member. status is the HTTP status
+// that a running request of the member gets because of the loss.
 type loss struct {
 	name   string
 	do     func(p *pair, v victim)
@@ -158,8 +158,8 @@ func TestALossOfRightsEndsLongReads(t *testing.T) {
 	})
 }
 
-// checkReads creates the members before the stories, because fill uses all ids after the first
-// story.
+// checkReads checks each loss during a long read. It creates the members before the stories,
+// because fill uses all ids after the first story.
 func (p *pair) checkReads(some []loss, url string) {
 	p.t.Helper()
 	victims := make([]victim, len(some))
@@ -192,7 +192,7 @@ func (p *pair) checkRead(l loss, v victim) {
 	}
 }
 
-// eventually waits until the function is returns true. After a minute it fails the test.
+// eventually repeats the call is() until it returns true. After a minute it fails the test.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
@@ -219,7 +219,7 @@ func (r *running) metric(name string) string {
 	return value
 }
 
-// isFree reports whether the process has no connection in use.
+// isFree reports whether the process uses no database connection.
 func (r *running) isFree() bool {
 	r.t.Helper()
 	return r.metric("alds_app_db_connections_in_use") == "0"
@@ -321,8 +321,8 @@ func (p *pair) lock(asset string) (unlock func()) {
 }
 
 // awaitLockWait waits until a transaction waits for a lock. A running statement is not enough,
-// because the request may not have read the rights yet. The server updates its list of
-// transactions only if it was not read for 100 ms.
+// because the request may not have read the rights yet. The server updates its list of transactions
+// only if nobody has read the list for 100 ms, so the pause between two reads is longer.
 func (p *pair) awaitLockWait(what string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(110 * time.Millisecond) {

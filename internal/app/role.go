@@ -40,9 +40,9 @@ var (
 	Scheduler = Role{Name: "scheduler", About: "Does the periodic work. You can run several at the same time.", schedules: true}
 )
 
-// StandaloneWith returns a role that does the work of the three others in one process, on
-// SQLite and an embedded queue. start is a parameter, so that the other programs do not link
-// the queue.
+// StandaloneWith returns a role that does the work of the three others in one process, on SQLite
+// and an embedded queue. The queue is started by the parameter start, so that only the program
+// standalone links the queue.
 func StandaloneWith(start StartQueue) Role {
 	return Role{
 		Name: "standalone", About: "Without a command, runs alds in one process, on a SQLite file and an embedded queue.",

@@ -116,7 +116,7 @@ func (s *service) prepare(ctx context.Context) error {
 }
 
 // refuseDefaultPassword returns an error if other machines can reach the service and the
-// administrator has the default password. exposed are the addresses that they can reach.
+// administrator has the default password. exposed has the addresses that other machines can reach.
 func (s *service) refuseDefaultPassword(ctx context.Context, exposed []string) error {
 	if len(exposed) == 0 {
 		return nil

@@ -31,7 +31,7 @@ func Migrate(ctx context.Context, e Environment, roles ...Role) error {
 	return i.Migrate(ctx)
 }
 
-// Migrate does the same as the function Migrate.
+// Migrate does the same as the function Migrate, in the database that is already open.
 func (i *Installation) Migrate(ctx context.Context) error {
 	if err := i.openBox(); err != nil {
 		return err
@@ -93,22 +93,23 @@ func (i *Installation) fill(ctx context.Context) error {
 	return nil
 }
 
-// noteOtherPassword logs that ALDS_ADMIN_PASSWORD has no effect if the administrator already
-// has another password. It computes a slow hash, so standalone does not call it at each start.
+// noteOtherPassword logs that ALDS_ADMIN_PASSWORD has no effect if the administrator already has
+// another password. It does nothing for standalone, which calls it at each start, because it
+// computes a slow hash.
 func (i *Installation) noteOtherPassword(ctx context.Context) error {
 	if i.role.standalone || i.cfg.AdminPassword.IsZero() {
 		return nil
 	}
 	same, err := i.Auth.HasPassword(ctx, auth.SystemMember, i.cfg.AdminPassword.Reveal())
 	if err == nil && !same {
-		i.Log.Info("ALDS_ADMIN_PASSWORD is not the administrator's password: it is used only for a new database; `api password` sets another")
+		i.Log.Info("ALDS_ADMIN_PASSWORD is not the administrator's password: it is used only for a new database; `api password` sets another password")
 	}
 	return err
 }
 
 // requirePassword returns an error if migrate would create the administrator's login without a
 // password or with the default password. Only a standalone that listens on loopback may do so.
-// It changes nothing.
+// requirePassword itself changes nothing.
 func (i *Installation) requirePassword(ctx context.Context) error {
 	if i.role.standalone && len(exposedOf(i.cfg.Addr, i.cfg.AdminAddr)) == 0 || !i.cfg.AdminPassword.IsZero() && !i.cfg.HasDefaultPassword() {
 		return nil

@@ -71,7 +71,8 @@ func (s *service) newEngines(m *meta.Model) *engines {
 	return e
 }
 
-// with returns a set for another model. It shares with e the parts that all sets share.
+// with returns a set for another model. The new set and e share the parts that do not depend on the
+// model.
 func (e *engines) with(p catalog.Present) *engines {
 	other := &engines{model: p.Model, generation: p.Generation, tracking: p.Tracking, finder: e.finder.With(p.Model), docs: e.docs.With(p.Model)}
 	other.hooks = e.hooks.With(p.Model, other.finder)

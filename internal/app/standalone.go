@@ -2,8 +2,8 @@ package app
 
 import "fmt"
 
-// welcome returns the text that standalone prints at its start: the URL of its pages, and first
-// requests to copy.
+// welcome returns the text that standalone prints at its start: the URL of the pages, and requests
+// that a new user can copy.
 func (s *service) welcome(base string) string {
 	password := defaultPassword
 	if !s.cfg.HasDefaultPassword() {

@@ -15,8 +15,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// The number of stories in the answers of these tests, and the bytes of each name. The answers
-// are much larger than the buffers of a connection.
+// The number of stories in the answers of these tests, and the number of bytes in the name of each
+// story. The answers are much larger than the buffers of a connection.
 const (
 	streamedRows = 1 << 15
 	streamedName = 1 << 10
@@ -48,7 +48,7 @@ func TestLargeAnswers(t *testing.T) {
 	})
 }
 
-// fill copies one story in the database until there are streamedRows of them.
+// fill copies one story in the database until there are streamedRows stories.
 func (r *running) fill(url string) *db.DB {
 	r.t.Helper()
 	ctx := context.Background()
@@ -138,7 +138,7 @@ func (r *running) checkGone() {
 // for a moment after its transaction has ended.
 func (r *running) checkFree() {
 	r.t.Helper()
-	eventually(r.t, "no connection is in use", r.isFree) // gathering statistics of SQLite may use one
+	eventually(r.t, "no connection is in use", r.isFree) // SQLite may use a connection while it gathers statistics
 }
 
 // checkKilled ends the connections of the service at the database server while a client reads an

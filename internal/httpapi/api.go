@@ -63,9 +63,9 @@ type Options struct {
 	Scrape Scrape
 
 	Memory         *memory.Budget  // shared by all requests; nil: 1 GiB
-	Running        int             // requests that run at the same time; 0: 256
-	Recent         int             // most running requests that began within the last recentFor; 0: no limit
-	MemberRequests int             // running requests of one member; 0: 64
+	Running        int             // limit of running requests; 0: 256
+	Recent         int             // limit of running requests that began within the last recentFor; 0: no limit
+	MemberRequests int             // limit of running requests of one member; 0: 64
 	Conns          inbound.Bounds  // zero: 4096 connections, a quarter of them from one address
 	Proxies        inbound.Proxies // their X-Forwarded-For is trusted
 
@@ -185,8 +185,9 @@ func memberBounds(o Options) admission.Bounds {
 }
 
 // largeBounds limits requests with large bodies, because each of them keeps a core busy. All of
-// them together use half of the cores, and those of one member use a quarter. The other cores
-// are for small requests. A request waits for its slot until its time limit.
+// them together use at most half of the cores, and the large requests of one member use at most a
+// quarter. The other cores are for small requests. A request waits for its slot until its time
+// limit.
 func largeBounds() admission.Bounds {
 	cores := runtime.GOMAXPROCS(0)
 	return admission.Bounds{Running: max(1, cores/2), PerKey: max(1, cores/4), Line: maxQueued}
@@ -259,7 +260,7 @@ func otherMethods(app *fiber.App, next fasthttp.RequestHandler) fasthttp.Request
 		c := app.AcquireCtx(f)
 		defer app.ReleaseCtx(c)
 		c.Method(methodOther)
-		_ = c.RestartRouting() // observe returns no error
+		_ = c.RestartRouting() // no error: observe, the outermost middleware, returns none
 	}
 }
 

@@ -38,7 +38,7 @@ func newAPI(e engines, log io.Writer) *API {
 }
 
 // call sends one request and returns the answer and its body. header has a name, its value, the
-// next name, and so on. If it has no Authorization, the request has valid credentials.
+// next name, and so on. If header has no Authorization, the request gets valid credentials.
 func call(t *testing.T, a *API, method, path, body string, header ...string) (*http.Response, string) {
 	t.Helper()
 	r := httptest.NewRequest(method, "http://x/", strings.NewReader(body))
@@ -225,7 +225,8 @@ func contentType(path string) string {
 }
 
 // TestFixedSegments checks that fixedSegments is large enough for all routes. normalizePath removes
-// empty segments from the whole path, except from the last parameter.
+// empty segments only among the first fixedSegments segments below the instance, so that the last
+// parameter of a route keeps its slashes.
 func TestFixedSegments(t *testing.T) {
 	for _, r := range Routes() {
 		fixed, _, _ := strings.Cut(r.Path, "/*")
@@ -414,7 +415,8 @@ func TestCompressedBodies(t *testing.T) {
 	}
 }
 
-// listening serves a on a listener and returns its URL and the result of Serve.
+// listening serves the API a on a new listener. It returns the URL of the listener, and a channel
+// for the result of Serve.
 func listening(t *testing.T, a *API) (url string, served <-chan error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -541,8 +543,8 @@ func TestBodiesThatAreNotRead(t *testing.T) {
 	}
 }
 
-// TestRespondAsync checks that a request with Prefer: respond-async, in any spelling, gets 202
-// and a Location. A request that was executed before gets its answer.
+// TestRespondAsync checks that a request with Prefer: respond-async, in any spelling, gets 202 and
+// a Location. If the request was executed earlier, it gets the answer instead.
 func TestRespondAsync(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	for _, c := range []struct {

@@ -146,7 +146,7 @@ func download(types ...string) handler {
 	}
 }
 
-// send answers with a content, or with the range of it that the client asks for.
+// send answers with a content, or with the range that the client asks for.
 func (r *request) send(ctx context.Context, ref blob.Ref, tag string) error {
 	s := span{n: ref.Size}
 	if !r.head && (r.ifRange == "" || r.ifRange == tag) {

@@ -8,8 +8,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// BenchmarkRequest measures the time that a quick request takes in this package, outside of its
-// engine.
+// BenchmarkRequest measures the time that a quick request takes in this package, without the time
+// of the engine.
 func BenchmarkRequest(b *testing.B) {
 	e := engines{}
 	a := New(fixed(Engines{Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Webhooks: e}), Options{

@@ -18,7 +18,7 @@ import (
 )
 
 // After bodyGrace, a body must arrive at bodyRate bytes a second or more. A slower client would
-// hold memory that others need.
+// hold memory that other clients need.
 const (
 	bodyGrace = 10 * time.Second
 	bodyRate  = 32 << 10
@@ -51,7 +51,7 @@ type requestBody struct {
 	waits  bool // the client sends the body only after 100 Continue
 	grace  time.Duration
 
-	received int // bytes that the reader of arriving has returned
+	received int // bytes that an arrivingBody has returned
 }
 
 // requestBody returns the body of a request. It reads nothing of the body.
@@ -138,8 +138,8 @@ func (a *API) discard(c *fiber.Ctx, b *requestBody) {
 // the request was malformed, or if no more connections may be held.
 const shortLinger = time.Second
 
-// closeAfter closes the connection after the answer, in a way that a client that is still
-// sending can read the answer.
+// closeAfter closes the connection after the answer. Before that, the server reads what the client
+// still sends, so that the client can read the answer.
 func closeAfter(c *fiber.Ctx, rest inbound.Rest) {
 	c.Context().SetConnectionClose()
 	if conn, ok := c.Context().Conn().(*inbound.Conn); ok {
@@ -180,8 +180,8 @@ func (r *timedReader) Read(b []byte) (int, error) {
 	return n, errCutOff
 }
 
-// brokeOff reports whether the client closed the connection before the last chunk of a
-// chunked body. The HTTP library returns io.EOF then, too.
+// brokeOff reports whether the client closed the connection before the last chunk of a chunked
+// body. In this case the HTTP library returns io.EOF, as after a complete body.
 func (b *requestBody) brokeOff() bool {
 	conn, ok := b.conn.(*inbound.Conn)
 	return b.length < 0 && ok && conn.Ended()

@@ -14,7 +14,8 @@ import (
 // Changes is the feed of all changes.
 type Changes interface {
 	Page(ctx context.Context, who auth.Actor, r feed.Request) (feed.Page, error)
-	// Wait returns nil when the feed has changes after head, or an error when ctx ends.
+	// Wait returns nil when the feed has changes after the position head, or an error when ctx
+	// ends.
 	Wait(ctx context.Context, head int64) error
 }
 

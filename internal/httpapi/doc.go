@@ -8,10 +8,10 @@
 //
 //	{"error": "Unknown AssetType: Storry", "exceptions": [{"message": "…", "position": 10}]}
 //
-// The outermost function is guarded, which recovers from panics outside of routes
-// (survive.go). Inside of it, middleware runs in this order: observe (answer, log, metrics),
-// recover, wellFormed, knownHost, normalizePath, authenticate (or visit, on an open route)
-// and serve. serve admits the request and calls the handler of the route.
+// The outermost function has the name guarded. It recovers from panics outside of routes
+// (survive.go). Inside of guarded, middleware runs in this order: observe (answer, log, metrics),
+// recover, wellFormed, knownHost, normalizePath, authenticate (or visit, on an open route) and
+// serve. serve admits the request and calls the handler of the route.
 //
 // Each file of handlers declares the interface of its engine, which package app provides.
 // fiber reuses its strings and bytes after a handler returns, so values that live longer are

@@ -123,7 +123,7 @@ func (e engines) Assets(ctx context.Context, _ auth.Actor, r query.Request, form
 	return e.say("assets %s from=%s attr=%s where=%s", form.Base, r.From.Text, attr, text(r.Filter))
 }
 
-// described returns a document whose body is the text of a call.
+// described returns a document whose body is a text about the call.
 func (e engines) described(format string, args ...any) (describe.Document, error) {
 	b, err := e.say(format, args...)
 	return describe.Document{Body: b, Gzip: []byte("packed"), Tag: "t1"}, err
@@ -189,7 +189,7 @@ func (t texts) Change(_ context.Context, _ auth.Actor, body []byte, _ bool) (loc
 	return localization.List{Type: "texts " + string(body)}, err
 }
 
-// subscription returns a subscription whose description is the text of a call.
+// subscription returns a subscription whose description is a text about the call.
 func (e engines) subscription(format string, args ...any) (webhook.Subscription, error) {
 	_, err := e.say(format, args...)
 	return webhook.Subscription{Description: fmt.Sprintf(format, args...)}, err

@@ -50,7 +50,7 @@ type exchange struct {
 	hold       *memory.Hold
 	releases   []func()    // called by release, the last one first
 	leave      func()      // ends the slot that is held while the handler runs
-	slots      []func()    // each ends one slot of the member
+	slots      []func()    // each function ends one slot of the member
 	clientGone atomic.Bool // the client closed the connection before the answer was complete
 	outerGone  func() bool // reports whether the browser has disconnected; nil unless a page sent the request
 
@@ -74,7 +74,7 @@ type exchangeKey struct{}
 func exchangeOf(c *fiber.Ctx) *exchange { return c.Locals(exchangeKey{}).(*exchange) }
 
 // newExchange starts an exchange. The context of the request ends at the time limit, when the
-// client closes the connection, or on release.
+// client closes the connection, or when release is called.
 func (a *API) newExchange(c *fiber.Ctx) *exchange {
 	x := &exchange{
 		Request: tracing.Request{ID: requestID(c)}, began: time.Now(), route: unrouted, body: a.requestBody(c), unwatch: func() {},

@@ -38,9 +38,9 @@ func (a *API) askForBody(c *fiber.Ctx, x *exchange) {
 	a.m.inFlight.Dec()
 }
 
-// untilReceived returns the time limit of an upload until its body has arrived. It is the sum
-// of the usual time limit and the longest time that the body may take. most is the largest
-// allowed body in bytes. A body of unknown length may take as long as a body of this size.
+// untilReceived returns the time limit for receiving the body of an upload. This limit is the sum
+// of the usual time limit and the longest time that the body may take. most is the size of the
+// largest allowed body in bytes. A body of unknown length may take as long as the largest body.
 func (a *API) untilReceived(b *requestBody, most int64) time.Duration {
 	n := most
 	if b.length >= 0 {

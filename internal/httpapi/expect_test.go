@@ -136,8 +136,8 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// TestUploadsMayTakeTheirTime checks the time limit of an upload until its body has arrived.
-// It grows with the length of the body.
+// TestUploadsMayTakeTheirTime checks the time limit for receiving the body of an upload. The limit
+// grows with the length of the body.
 func TestUploadsMayTakeTheirTime(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	a.timeout = time.Second

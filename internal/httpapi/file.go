@@ -67,7 +67,7 @@ func tagOf(ref blob.Ref, media, disposition string) string {
 // binary is the Content-Type of a content whose type is unknown.
 const binary = "application/octet-stream"
 
-// maxMedia is the maximum length in bytes of a Content-Type. A longer one is replaced by
+// maxMedia is the maximum length in bytes of a Content-Type. A longer Content-Type is replaced by
 // binary.
 const maxMedia = 200
 

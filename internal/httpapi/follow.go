@@ -19,10 +19,10 @@ const (
 	maxFollowers       = 256              // waiting requests of the process
 	maxMemberFollowers = 16               // waiting requests of one member
 	heartbeat          = 15 * time.Second // longest pause between two writes to a live stream
-	followWrite        = 20 * time.Second // longest time of one write; a slower reader is cut off
+	followWrite        = 20 * time.Second // longest time of one write; if the client reads more slowly, its stream ends
 )
 
-// followBounds returns bounds without a queue: a request above them is refused at once.
+// followBounds returns bounds without a queue: a request above the bounds is refused at once.
 func followBounds() admission.Bounds {
 	return admission.Bounds{Running: maxFollowers, PerKey: maxMemberFollowers}
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
-// script is a feed for tests. page returns the page with the number n, from 1. A send to moves
-// announces a change.
+// script is a feed for tests. page returns the page with the number n; the first page has the
+// number 1. A value in the channel moves announces a change.
 type script struct {
 	page  func(n int64) (feed.Page, error)
 	moves chan struct{}
@@ -106,7 +106,7 @@ func (f *following) ask(params string, live bool) (*http.Response, error) {
 	return http.DefaultClient.Do(req)
 }
 
-// waiting waits until want requests wait for changes and no request runs.
+// waiting returns when the number of requests that wait for changes is want, and no request runs.
 func (f *following) waiting(want int) {
 	f.t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {

@@ -108,7 +108,8 @@ func sendRaw(t *testing.T, url, text string) (answer string, status int) {
 	return string(all), resp.StatusCode
 }
 
-// TestCrossSiteWrites sends requests as a browser sends them for pages of this and other sites.
+// TestCrossSiteWrites sends requests as a browser sends them for pages of this site and of other
+// sites.
 func TestCrossSiteWrites(t *testing.T) {
 	a := New(fixed(Engines{Credentials: engines{}, Bulk: engines{}, Queries: engines{}, Webhooks: engines{}, Audit: engines{}}),
 		Options{Instance: "alds", Public: "https://alds.example.org/alds", Log: newAPI(engines{}, io.Discard).log})
@@ -307,9 +308,9 @@ func TestClientsBehindAProxy(t *testing.T) {
 	}
 }
 
-// TestSlotsOfLargeBodies checks that a request with a large body is refused if all slots of
-// large bodies are in use. Requests with small bodies must not be refused. The bounds of this
-// test allow no request to wait for a slot.
+// TestSlotsOfLargeBodies checks that a request with a large body is refused if all slots for large
+// bodies are in use. Requests with small bodies must not be refused. The bounds of this test allow
+// no request to wait for a slot.
 func TestSlotsOfLargeBodies(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	a.maxBody, a.refusalDelay = 2*largeRequest, 0
@@ -383,8 +384,8 @@ func TestAnswersNobodyTakes(t *testing.T) {
 	}
 }
 
-// TestRefusalsHoldNothing sends two requests that get the slot of large bodies and are then
-// refused. The second one must not wait until the first one is answered.
+// TestRefusalsHoldNothing sends two requests. Each gets the only slot for large bodies and is then
+// refused. The second request must not wait until the first request is answered.
 func TestRefusalsHoldNothing(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	a.maxBody = 2 * largeRequest

@@ -43,7 +43,7 @@ func (*API) changeTexts(ctx context.Context, who auth.Actor, r *request) ([]byte
 // maxTags is the maximum number of tags in one request.
 const maxTags = 1000
 
-// localize serves GET loc.v1/?<tag> with a text. Spec: interface 4.10.
+// localize serves GET loc.v1/?<tag> with the text of the tag. Spec: interface 4.10.
 func (*API) localize(ctx context.Context, _ auth.Actor, r *request) ([]byte, error) {
 	tag, err := r.tags()
 	if err != nil {
@@ -133,7 +133,7 @@ func (r *request) localized(ctx context.Context, s Stream) (Stream, error) {
 	return s.in(words), err
 }
 
-// in returns a stream that runs s in the context that other returns.
+// in returns a stream that runs s in a changed context. The function other changes the context.
 func (s Stream) in(other func(context.Context) context.Context) Stream {
 	return func(ctx context.Context, flush find.Flush) ([]byte, error) { return s(other(ctx), flush) }
 }

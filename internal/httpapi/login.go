@@ -12,7 +12,7 @@ import (
 )
 
 // Credentials authenticates callers. Proven reads the permissions of a member in a separate call,
-// so that they are not read for a request that is refused earlier.
+// because a request may be refused before its permissions are needed.
 type Credentials interface {
 	Basic(ctx context.Context, username, password, addr string) (auth.Login, error)
 	Bearer(ctx context.Context, token string) (auth.Login, error)

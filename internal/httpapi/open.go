@@ -11,7 +11,7 @@ import (
 // Limits of visitors, which are requests to open routes.
 const (
 	visitorShare = 4  // visitors get a quarter of all running requests
-	networkShare = 16 // visitors of one network get a sixteenth
+	networkShare = 16 // visitors of one network get a sixteenth of all running requests
 	maxVisitors  = 16 // waiting visitors of one network
 	maxVisiting  = 64 // all waiting visitors
 )

@@ -15,9 +15,9 @@ import (
 // that run.
 const refusalDelay = time.Second
 
-// delayRefusal releases the resources of a request and waits until refusalDelay has passed
-// since the start of the request. During this time the connection may be closed to make room
-// for another one.
+// delayRefusal releases the resources of a request and waits until refusalDelay has passed since
+// the start of the request. During this time the connection may be closed to make room for another
+// connection.
 func (a *API) delayRefusal(c *fiber.Ctx, x *exchange) {
 	x.release()
 	if conn, ok := c.Context().Conn().(*inbound.Conn); ok {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestRefusalLimiter checks that the first line of a second has the number of refusals that
-// were not logged in the second before.
+// TestRefusalLimiter checks that the first line of a second has the number of refusals that were
+// not logged in the previous second.
 func TestRefusalLimiter(t *testing.T) {
 	var r refusalLimiter
 	at := time.Unix(1_000_000, 0)

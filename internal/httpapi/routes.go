@@ -218,9 +218,9 @@ func (a *API) isForm(path string) bool {
 	return strings.EqualFold(first, "meta.v1") || strings.EqualFold(first, aliases["meta.v1"][0])
 }
 
-// singleSlashes replaces repeated slashes by one before, between and directly after the first
-// n segments of a path. After a segment with a bracket it changes nothing: a slash there may
-// be part of a token.
+// singleSlashes replaces repeated slashes by a single slash. It does this before, between and
+// directly after the first n segments of a path. After a segment with a bracket it changes nothing:
+// a slash there may be part of a token.
 func singleSlashes(text string, n int) string {
 	if !strings.Contains(text, "//") {
 		return text

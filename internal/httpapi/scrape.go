@@ -29,8 +29,8 @@ type Scrape struct {
 	Metrics http.Handler // writes the metrics
 }
 
-// scrapeBounds returns the bounds of requests with the token. They are low, since an answer
-// costs more with every time series.
+// scrapeBounds returns the bounds of requests with the token. The bounds are low, because an answer
+// with many time series needs much time.
 func scrapeBounds() admission.Bounds {
 	return admission.Bounds{Running: 2, PerKey: 1, Line: 4, Waiting: 8, Wait: maxWait}
 }

@@ -57,8 +57,9 @@ func (a *API) serve(r Route) fiber.Handler {
 	}
 }
 
-// prepare reads the body, waits until the request is admitted, and reads the caller's
-// permissions. The body of an upload is read by its handler, which waits for a slot later.
+// prepare reads the body, waits until the request is admitted, and reads the caller's permissions.
+// The body of an upload is read by its handler, which waits for a slot after the whole body has
+// arrived.
 func (a *API) prepare(c *fiber.Ctx, x *exchange, r Route, req *request) (err error) {
 	if r.Content && r.writes() {
 		a.limit(c, x, a.untilReceived(x.body, a.engines().Attachments.Limit()))
@@ -132,10 +133,10 @@ func (*API) enter(ctx context.Context, x *exchange, q *admission.Queue) error {
 	return err
 }
 
-// worked ends slots when the handler has run. For a complete answer it ends all slots, so that
-// a client that reads slowly keeps no other request waiting. For a stream it ends only the
-// slot of a large body, and for a file none. The reserved memory is freed when the answer has
-// been sent.
+// worked ends slots when the handler has run. For a complete answer it ends all slots, so that a
+// client that reads slowly keeps no other request waiting. For a stream it ends only the slot for a
+// large body. For a file it ends no slot. The reserved memory is freed when the answer has been
+// sent.
 func (x *exchange) worked() {
 	left := x.slots
 	switch {

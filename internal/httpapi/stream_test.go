@@ -76,9 +76,9 @@ func (s *streaming) get() *http.Response {
 	return resp
 }
 
-// ended waits until every request is recorded, and then checks the metrics. They must count no
-// running request, and one broken answer with the cause by. If by is empty, they must count no
-// broken answer.
+// ended waits until every request is recorded, and then checks the metrics. The metrics must count
+// no running request, and one broken answer whose cause is the argument by. If by is empty, they
+// must count no broken answer.
 func (s *streaming) ended(by string) {
 	s.t.Helper()
 	if err := errors.Join(s.Shutdown(s.t.Context()), <-s.served); err != nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/alds-dev/alds/internal/access/auth"
 )
 
-// stylesheet is the path of the stylesheet that shows XML answers to people. The parameter xsl
-// may name no other stylesheet, since that could show any text in the name of the service.
+// stylesheet is the path of the stylesheet that shows XML answers to people. The parameter xsl may
+// name no other stylesheet, since another stylesheet could show any text as if it came from the
+// service.
 const stylesheet = "api.xsl"
 
 //go:embed api.xsl

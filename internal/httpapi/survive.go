@@ -32,8 +32,9 @@ func (a *API) guarded(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	}
 }
 
-// closed runs end, which ends a streamed answer, and recovers from a panic. The server closes the
-// body of an answer outside of all other code that recovers.
+// closed calls the function end, which ends a streamed answer, and recovers if end panics. This is
+// necessary because the server closes the body of an answer outside of all other code that
+// recovers.
 func (a *API) closed(x *exchange, end func() error) (err error) {
 	a.quietly(x, func() { err = end() })
 	return err

@@ -68,8 +68,8 @@ func (a *API) registerPages(app *fiber.App, instance fiber.Router) {
 	app.Get("/", people)
 }
 
-// withoutContent sets a policy for answers that are not pages. With it, a browser loads and runs
-// nothing in the answer.
+// withoutContent sets a Content-Security-Policy for answers that are not pages. Under this policy,
+// a browser loads and runs nothing in the answer.
 func withoutContent(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderContentSecurityPolicy, "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'")
 	return c.Next()
@@ -84,7 +84,7 @@ func (a *API) isForPeople(c *fiber.Ctx) bool {
 	if !strings.EqualFold(a.firstSegment(c.Path()), "meta.v1") {
 		return true
 	}
-	// A client that sends credentials gets the data: the page would redirect to the sign-in.
+	// A client with an Authorization header gets the data: pages ignore this header and would redirect to the sign-in.
 	return paramsOf(c.Request().URI().QueryArgs())["xsl"] != "" && len(c.Request().Header.Peek(fiber.HeaderAuthorization)) == 0
 }
 

@@ -126,8 +126,9 @@ func TestWhatPagesAreAsked(t *testing.T) {
 	}
 }
 
-// TestInnerRequests checks that a request of a page is answered like any other, with the
-// rights of its credentials. Both requests are logged with the same id.
+// TestInnerRequests checks that a request that a page sends is answered like any other request,
+// with the rights of its credentials. This request and the request for the page are logged with the
+// same id.
 func TestInnerRequests(t *testing.T) {
 	large := engines{stream: func(_ context.Context, flush find.Flush) ([]byte, error) {
 		w, err := flush(bytes.Repeat([]byte("x"), 70<<10))
@@ -204,7 +205,7 @@ func TestAHostThatIsNone(t *testing.T) {
 	}
 }
 
-// TestSlowFormsHoldNoSlot checks that a client that sends a form slowly holds no slot of pages.
+// TestSlowFormsHoldNoSlot checks that a client that sends a form slowly holds no slot for pages.
 func TestSlowFormsHoldNoSlot(t *testing.T) {
 	var log bytes.Buffer
 	a := withPages(engines{}, &log, Options{})

@@ -23,7 +23,7 @@ type entry struct {
 	exists bool   // an asset has the item's key
 	at     int    // index in the batch
 	lacks  []lack // links that are set at the end
-	on     []int  // entries of the batch to which this entry refers by alias
+	on     []int  // entries of the batch to which this entry refers by an alias of the request (@r0)
 }
 
 // batch has the entries that are sent in one request.
@@ -129,7 +129,7 @@ func (r *run) divide(ctx context.Context, b batch, cause error) error {
 }
 
 // request returns the commands of a batch. It rejects records that cannot become a command, and
-// postpones records that wait for others.
+// postpones records that wait for other records.
 func (r *run) request(ctx context.Context, b *batch) (*request, error) {
 	q := &request{stubs: map[string]bool{}}
 	there, err := r.present(ctx, b)

@@ -181,8 +181,8 @@ func (c *client) send(ctx context.Context, method, path, key string, body []byte
 	return res.Header, nil
 }
 
-// refused returns a refusal with the message of the service. If the answer has no message, it
-// contains the first 200 characters of the answer.
+// refused returns a refusal with the message of the service. If the answer has no message, the
+// refusal contains the first 200 characters of the answer.
 func refused(status int, text []byte) error {
 	var said struct{ Error string }
 	if json.Unmarshal(text, &said) != nil || said.Error == "" {

@@ -16,7 +16,7 @@ type form struct {
 	projects                    []string // projects of items; "": the project that everything goes into
 	owners                      int      // maximum number of owners of an item
 	comments, circles           bool     // items have comments; links may form circles
-	strict                      bool     // a link to an item that does not exist is rejected
+	strict                      bool     // an item with a link to a missing item is rejected
 	plain                       bool     // descriptions are plain text and not HTML
 	stranger                    string   // an author of comments who is not a member
 	export                      func(w *world) []byte

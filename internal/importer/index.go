@@ -40,7 +40,7 @@ func digestOf(root, key string) digest {
 }
 
 // root returns the type that declares the attribute of keys for typ. Keys are unique among the
-// assets of this type. On the first call for this type, root reads all its keys.
+// assets of this type. On the first call for this type, root reads the keys of all these assets.
 // Errors: a problem for a type without that attribute; errors of the service.
 func (x *index) root(ctx context.Context, typ string) (string, error) {
 	t, err := x.model.of(ctx, typ)

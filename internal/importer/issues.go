@@ -23,7 +23,7 @@ type issues struct {
 	end      error             // the error after the records in held; nil: more records follow
 }
 
-// heldIssue is an issue as it is in the file.
+// heldIssue is an issue that waits until its page is read. Raw is the issue as it is in the file.
 type heldIssue struct {
 	Raw  []byte
 	Line int

@@ -26,7 +26,7 @@ type item struct {
 	Cleared []string         // attributes whose columns exist and have no value
 }
 
-// names are assets in a relation by their names. Each element of Candidates is one asset with
+// names has the names of the assets in a relation. Each element of Candidates is one asset with
 // several possible names.
 type names struct {
 	Candidates [][]string
@@ -34,7 +34,7 @@ type names struct {
 	Create     map[string]any // as rule.Create
 }
 
-// links are links of a relation to records by their keys.
+// links has the links of a relation, as the keys of the linked records.
 type links struct {
 	Keys    []string
 	Later   bool // set the links when all records exist

@@ -21,9 +21,10 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// gate is a proxy of a service. It holds the nth write and closes the channel held when the
-// write arrives. When the test closes released, the gate sends the write to the service if pass
-// is true, and drops it otherwise. It then closes done and ends the connection of the client.
+// gate is a proxy of a service. It holds the nth write and closes the channel held when the write
+// arrives. When the test closes the channel released, the gate sends the write to the service if
+// pass is true, and drops it otherwise. It then closes the channel done and ends the connection of
+// the client.
 type gate struct {
 	url                  string
 	n                    int32 // the number of the write, from 1; 0: none is held
@@ -31,8 +32,8 @@ type gate struct {
 	pass                 bool
 }
 
-// newGate starts a gate. For each other write, the gate calls the function before, and then passes
-// the write on.
+// newGate starts a gate. For every write that it does not hold, the gate first calls the function
+// before, and then passes the write on.
 func newGate(t *testing.T, base string, n int32, pass bool, before func()) *gate {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -177,8 +178,8 @@ func TestCancelled(t *testing.T) {
 }
 
 // TestGoesOn checks that an import continues an interrupted import, even if the service has refused
-// all records of its last request. The import must not change links of assets that existed before
-// it.
+// all records of the last request of that import. The import must not change links of assets that
+// existed before it.
 func TestGoesOn(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		dir := t.TempDir()

@@ -100,8 +100,8 @@ func (r *run) setLater(ctx context.Context) error {
 }
 
 // postLater sends a request that sets links of some items. If the request is the cause of an error,
-// postLater sends its two halves separately. A link may be sent twice, because setting it again
-// changes nothing.
+// postLater sends the two halves of the request separately. A link may be sent twice, because
+// setting it again changes nothing.
 func (r *run) postLater(ctx context.Context, q *request, of []item) error {
 	commands := q.commands // without the commands that post adds
 	a, err := r.post(ctx, q)

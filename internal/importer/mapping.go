@@ -51,7 +51,7 @@ type rule struct {
 	Text    bool           `yaml:"text"`    // the value is plain text, and the attribute has HTML
 	Key     bool           `yaml:"key"`     // the values are keys of other records
 	Later   bool           `yaml:"later"`   // with Key: the link is set when all records exist
-	Unknown string         `yaml:"unknown"` // for names and keys that no asset has: reject, leave out or create
+	Unknown string         `yaml:"unknown"` // if no asset has the name or key: reject, leave out or create
 	Create  map[string]any `yaml:"create"`  // attributes of an asset that is created; $value is the name
 	For     []string       `yaml:"for"`     // asset types that the rule applies to; empty: all
 
@@ -140,8 +140,8 @@ func knownFields(n *yaml.Node, into any) error {
 //go:embed jira.yaml
 var builtIn embed.FS
 
-// DefaultMapping returns the mapping of a format if the user has none. For jira it is the
-// built-in mapping of its exports. For other formats, the columns are attributes.
+// DefaultMapping returns the mapping for a format if the user gives none. For jira, this is the
+// built-in mapping for exports of Jira. For other formats, the columns are attributes.
 func DefaultMapping(format string) (Mapping, error) {
 	if format != "jira" {
 		m := Mapping{asIs: true, Type: rule{Column: columns{"AssetType"}}}

@@ -93,7 +93,7 @@ func (m *model) related(ctx context.Context, typ, name string) (string, error) {
 	return "", problemf("%s.%s is not a relation", typ, name)
 }
 
-// takes reports whether a relation of a type allows assets of the type value.
+// takes reports whether a relation of a type allows assets of the type in the parameter value.
 func (m *model) takes(ctx context.Context, typ, name, value string) (bool, error) {
 	t, err := m.of(ctx, typ)
 	if err != nil {

@@ -24,9 +24,9 @@ import (
 
 var worldsFlag = flag.Int("importer.worlds", 0, "how many random files to import on each database; 0: 30, and with -short one of each form")
 
-// TestRandomFiles imports random files of each format. The files change between imports, imports
-// are interrupted at random writes, and run with and without --update. Afterwards the service
-// has every item once, as the file describes it. An update without changes creates no version.
+// TestRandomFiles imports random files of each format. The files change between imports. Imports
+// are interrupted at random writes, and run with and without --update. Afterwards the service has
+// every item once, as the file describes it. An update without changes creates no version.
 func TestRandomFiles(t *testing.T) {
 	seed, worlds := testseed.New(t), *worldsFlag
 	if worlds == 0 {

@@ -66,7 +66,7 @@ type run struct {
 	later    spool[lateLink] // links to set at the end
 	over     bool            // true: all records were read
 	final    bool            // true: the postponed items wait for each other; their links are left out or rejected
-	lost     bool            // true: a link was not set that must not be left out
+	lost     bool            // true: a link that must not be left out was not set
 	counts   Counts
 	said     map[string]bool // messages that complain has logged
 }
@@ -164,7 +164,7 @@ func newRun(o Options, m Mapping, size int64) (*run, error) {
 	return r, nil
 }
 
-// all imports every record: first those that need not wait, then the postponed records, then
+// all imports every record: first the records that need not wait, then the postponed records, then
 // the links that are set at the end.
 func (r *run) all(ctx context.Context, src source) error {
 	if err := r.resolver.top(ctx, r.o.Project); err != nil {
@@ -254,7 +254,7 @@ func (r *run) executed(ctx context.Context, s sent) (bool, error) {
 }
 
 // take adds an item to the batch, and sends the batch if it is full. It postpones an item that must
-// wait for another item. It skips an existing asset unless the import updates.
+// wait for another item. It skips an existing asset, unless Options.Update is true.
 func (r *run) take(ctx context.Context, it item) error {
 	e, err := r.entry(ctx, it)
 	if isProblem(err) {

@@ -15,7 +15,7 @@ import (
 type record struct {
 	line   int              // the line on which it begins, from 1
 	raw    []byte           // the record as it is in the source
-	fields map[string][]any // by column: its values, none if it is empty; texts from a CSV, otherwise JSON values
+	fields map[string][]any // by column: the values, none for an empty column; texts from a CSV, otherwise JSON values
 	err    error            // why the record cannot be read; the source continues with the next record
 }
 

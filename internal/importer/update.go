@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/folding"
 )
 
-// present has the current values of an asset that an update compares with its record.
+// present has the current values of an asset. An update compares them with the record of the asset.
 type present struct {
 	row     map[string]any // current values of multi-value attributes, by attribute
 	remarks []remark
@@ -56,8 +56,8 @@ func (r *run) present(ctx context.Context, b *batch) (map[string]present, error)
 	return there, nil
 }
 
-// readPresent adds the current values of the assets of one type to there. lists has the
-// attributes to read.
+// readPresent adds the current values of the assets of one type to the map there. The parameter
+// lists has the attributes to read.
 func (r *run) readPresent(
 	ctx context.Context, typ string, oids []string, lists map[string]bool, there map[string]present,
 ) error {
@@ -132,8 +132,8 @@ func (r *run) update(ctx context.Context, q *request, e entry, values map[string
 	return map[string]any{"from": r.index.oid(e.asset), "update": values}, nil
 }
 
-// inLine replaces the values of a list by a change: values to add, and values to remove. v has the
-// new values of the list, and has the current values.
+// inLine replaces the values of a list by a change: values to add, and values to remove. The
+// parameter v has the new values of the list. The current values are in the parameter has.
 func inLine(values map[string]any, name string, v, has any) {
 	if how, ok := v.(map[string]any); ok && how["from"] == nil {
 		return // the record has a change already, with add and remove

@@ -81,8 +81,8 @@ U-5 | new |  |  | [] | [] | System (All Projects) | U-1 | [] | []
 }
 
 // TestUpdateOfLines checks updates without a mapping. Null and an empty cell clear an attribute,
-// except a password. Attributes that a record does not have do not change. A record may also
-// have a change with values to add and remove.
+// except a password. Attributes that a record does not have do not change. Instead of a list, a
+// record may also have a change with values to add and remove.
 func TestUpdateOfLines(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		dir := t.TempDir()

@@ -210,8 +210,8 @@ func (w *world) need(p *piece) {
 	}
 }
 
-// apply changes want to the items that the service should have after an import of the file. It
-// returns how many records the import should reject.
+// apply updates w.want, so that it has the items that the service should have after an import of
+// the file. It returns how many records the import should reject.
 func (w *world) apply(update bool) (rejected int) {
 	next := map[string]*piece{}
 	there := func(key string) bool { return next[key] != nil || w.want[key] != nil }

@@ -39,8 +39,8 @@ func NewClient(q *Queue) *Client {
 // hints, and no tasks for commits and requests.
 func (c *Client) Attach(w *Worker) { c.local.Store(w) }
 
-// Committed must be called after each commit. auditID is the id of its row in the table audit, and
-// write is the id of the write.
+// Committed must be called after each commit. auditID is the id of the row of this commit in the
+// table audit, and write is the id of the committed write.
 func (c *Client) Committed(auditID int64, write string) {
 	if w := c.local.Load(); w != nil {
 		signal(w.fanOut)

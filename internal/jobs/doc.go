@@ -14,15 +14,16 @@
 //
 // Each worker executes one request at a time.
 //
-// A hint is RPUSH alds:{hints} <audit>. Workers block on this list. So a fan-out starts before a
-// worker polls the queue.
+// A hint is RPUSH alds:{hints} <audit>. Workers block on this list. So a fan-out starts at once,
+// and not only when a worker polls the queue the next time.
 //
 // A completed task has a result with the duration and the number of rows (versions fanned out, or
 // commands executed). A task is retried until its work is done according to the database. If the
 // work was set aside, the task is archived with the error. The ids of tasks are unique.
 // changes:fanout:<audit> and request:execute:<uuid> contain the id of the row, so a row has one
-// task. The other ids contain the second for which the task is scheduled.
+// task. The other ids contain the time for which the task is scheduled, as a number of seconds.
 //
 // If Redis is embedded, a worker in the same process is woken directly. Commits and requests then
-// have no tasks, because no tool reads the embedded Redis.
+// have no tasks: a task would only show the work to monitoring tools, and no tool reads the
+// embedded Redis.
 package jobs

@@ -15,8 +15,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
-// errNotDone is the error of a task that must run again but has not failed. Another worker does its
-// work, or the work has to wait.
+// errNotDone is the error of a task that must run again but has not failed. Another worker does the
+// work of the task, or the work has to wait.
 var errNotDone = errors.New("not done yet")
 
 // server returns a server that handles the tasks of one queue. A task is retried until its work has
@@ -100,7 +100,7 @@ func (w *Worker) requestsMux() *asynq.ServeMux {
 	return mux
 }
 
-// fanOutWait is a handler that waits for the fan-out of one audit.
+// fanOutWait is a handler that waits for the fan-out of one row of the table audit.
 type fanOutWait struct {
 	audit int64
 	ended <-chan struct{}  // closed when the handler no longer waits

@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/events/webhook"
 )
 
-// await waits until a task is in a state. It returns the task as monitoring tools of the queue show
-// it.
+// await waits until a task is in the given state. It returns the task as monitoring tools of the
+// queue show it.
 func await(t *testing.T, q *Queue, queue, id string, state asynq.TaskState) *asynq.TaskInfo {
 	t.Helper()
 	inspector := asynq.NewInspectorFromRedisClient(q.redis)

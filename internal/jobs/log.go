@@ -42,8 +42,8 @@ func (l taskLog) Debug(args ...any) { l.log.Debug("queue", "message", fmt.Sprint
 // Info logs at level debug, because workers and schedulers log their work themselves.
 func (l taskLog) Info(args ...any) { l.log.Debug("queue", "message", fmt.Sprint(args...)) }
 
-// Warn logs at level debug. The message is about a single task, and monitoring tools of the queue
-// show it.
+// Warn logs at level debug, because the message is about a single task, which monitoring tools of
+// the queue show.
 func (l taskLog) Warn(args ...any) { l.log.Debug("queue", "message", fmt.Sprint(args...)) }
 
 // Error logs at level warn, as often as the limit allows.

@@ -136,8 +136,8 @@ func hosts(u *url.URL, port string) []string {
 }
 
 // secureBy returns the TLS configuration, or nil for an address without TLS. The certificate of a
-// server must be valid for the host name or IP address to which the client connects. The client
-// gets the address of a master from the sentinels.
+// server must be valid for the host name or IP address to which the client connects. For a master,
+// this is the address that the sentinels report.
 func secureBy(u *url.URL) (*tls.Config, error) {
 	mode := u.Query().Get("tls")
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestTLS tests each mode of TLS, directly and through a sentinel. No certificate authority that
-// the system trusts has signed the certificates.
+// TestTLS tests each mode of TLS, directly and through a sentinel. The certificates are not signed
+// by a certificate authority that the system trusts.
 func TestTLS(t *testing.T) {
 	named := testdb.NewCertificate(t, "127.0.0.1")
 	elsewhere := testdb.NewCertificate(t, "redis.test")
@@ -36,7 +36,7 @@ func TestTLS(t *testing.T) {
 		{strings.Replace(sentinel.URL, "rediss+", "redis+", 1), false},
 	} {
 		t.Run(c.url, func(t *testing.T) {
-			t.Parallel() // the client retries a failed connection; with -short, it retries for a shorter time
+			t.Parallel() // cases that must fail take long (less with -short): the client retries connections
 			q, within := open(t, c.url), time.Minute
 			if testing.Short() && !c.does {
 				within = 3 * time.Second

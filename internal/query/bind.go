@@ -15,7 +15,7 @@ import (
 const (
 	MaxColumns = 500     // selected tokens in the query or in one nested select; also the maximum number of sort terms
 	MaxNested  = 8       // nesting depth of selects
-	MaxTerms   = 200     // comparisons in where, filter and find together, including nested selects
+	MaxTerms   = 200     // comparisons in the keys where, filter and find together, including nested selects
 	MaxValues  = 200_000 // values in comparisons; the values of a variable count again for each use
 	MaxText    = 8 << 20 // bytes of all texts in comparisons
 
@@ -32,8 +32,8 @@ func Bind(m *meta.Model, r Request) (Bound, error) {
 	return bind(m, r, nil)
 }
 
-// BindToken binds one attribute token of a client. The token starts at an asset of type on, like a
-// token in select.
+// BindToken binds one attribute token of a client. The token starts at an asset of the type in the
+// parameter on, like a token in the key select.
 // Errors: fault.Invalid with the interface's messages.
 func BindToken(m *meta.Model, on *meta.Type, text string) (Path, error) {
 	b := binder{m: m, terms: new(int), values: new(int), text: new(int), row: on}
@@ -83,10 +83,10 @@ type binder struct {
 	row           *meta.Type  // the type of the rows of this level
 	mentionsState bool        // true: the current filter mentions IsDeleted or AssetState
 	slots         *slots      // nil: values do not become slots
-	places        map[int]int // by byte offset of a value in the current text: the index of the value in slots
+	places        map[int]int // by byte offset of a value in the current text: the index of the value in Shape.values
 }
 
-// source binds the outermost from: a type, a type with a filter, or an Oid.
+// source binds the key from of the outermost query: a type, a type with a filter, or an Oid.
 func (b *binder) source(from Text) (Bound, error) {
 	if o, err := oid.Parse(from.Text); err == nil && !o.IsNull() {
 		t, ok := b.m.Type(o.Type)
@@ -146,7 +146,7 @@ func (b *binder) typeNamed(name string, at int) (*meta.Type, error) {
 	return t, nil
 }
 
-// fill binds all parts of a query or nested select except from.
+// fill binds all parts of a query or nested select except its key from.
 func (b *binder) fill(q *Bound, r Request) error {
 	b.row = q.Type
 	for _, bind := range []func(*Bound, Request) error{b.conditions, b.search, b.order, b.columns} {
@@ -158,7 +158,7 @@ func (b *binder) fill(q *Bound, r Request) error {
 	return nil
 }
 
-// conditions binds where and filter. All these conditions must hold.
+// conditions binds the keys where and filter. All their conditions must hold.
 func (b *binder) conditions(q *Bound, r Request) error {
 	var all []Cond
 	if q.Filter != nil {
@@ -199,7 +199,7 @@ func conjunction(all []Cond) *Cond {
 	return &Cond{Op: token.And, Kids: all}
 }
 
-// pair binds one entry of where: the attribute must equal the value.
+// pair binds one entry of the key where: the attribute must equal the value.
 func (b *binder) pair(on *meta.Type, p Pair) (Cond, error) {
 	t := token.Term{Test: token.Eq, Values: []token.Value{{Text: p.Value.Text}}}
 	if name, ok := strings.CutPrefix(p.Value.Text, "$"); ok {
@@ -215,7 +215,7 @@ func (b *binder) pair(on *meta.Type, p Pair) (Cond, error) {
 	return c, fault.Placed(err, p.Value.At)
 }
 
-// order binds sort. A relation is sorted by the attribute that orderAttr returns.
+// order binds the key sort. A relation is sorted by the attribute that orderAttr returns.
 func (b *binder) order(q *Bound, r Request) error {
 	for _, t := range r.Sort {
 		terms, err := token.ParseSort(t.Text)
@@ -242,8 +242,8 @@ func (b *binder) order(q *Bound, r Request) error {
 	return nil
 }
 
-// orderAttr returns the attribute by which assets of a type are sorted. It is the type's attribute
-// OrderBy if that has a single value and is no relation. Otherwise it is the id.
+// orderAttr returns the attribute by which assets of a type are sorted. It is the attribute that
+// t.OrderBy names, if this attribute has a single value and is no relation. Otherwise it is the id.
 func orderAttr(t *meta.Type) *meta.Attr {
 	if a, ok := t.Attr(t.OrderBy); ok && a.Kind != meta.Relation && !a.Multi {
 		return a

@@ -14,7 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// cond binds a filter on an asset of type on.
+// cond binds a filter on assets of the type in the parameter on.
 func (b *binder) cond(on *meta.Type, f token.Filter) (Cond, error) {
 	if f.Op == token.Leaf {
 		t, err := b.term(on, f.Term)
@@ -31,8 +31,9 @@ func (b *binder) cond(on *meta.Type, f token.Filter) (Cond, error) {
 	return c, nil
 }
 
-// badTerm adds the text of the term t to an error. It returns err unchanged if the message already
-// has the text of a term inside t, and for errors about limits and aliases.
+// badTerm replaces err by the interface's error for an invalid filter, whose message has the text
+// of the term t. It returns err unchanged if the message already has the text of a term inside t,
+// and for errors about limits and aliases.
 func badTerm(t token.Term, err error) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok || e.Kind != fault.Invalid || isLimit(e) || errors.Is(e, errAlias) || strings.HasPrefix(e.Msg, token.BadFilterPrefix) {
@@ -82,7 +83,8 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 }
 
 // countValues returns an error if a comparison or the whole query has too many values. It runs
-// before any value is bound, because a variable with many values may be used many times.
+// before any value is bound, because a variable with many values may be used many times, and each
+// use binds all of them again.
 func (b *binder) countValues(src token.Term) error {
 	n := 0
 	for _, v := range src.Values {

@@ -53,8 +53,8 @@ func (b *binder) union(p *Path, part *meta.Partial, src token.Path) error {
 	return nil
 }
 
-// joins adds the type of a to an existing case with the same place and default. It returns false if
-// there is no such case.
+// joins adds the type of the attribute a to an existing case with the same place and default. It
+// returns false if there is no such case.
 func (u *Union) joins(a *meta.Attr) bool {
 	for i := range u.Cases {
 		c := &u.Cases[i]

@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// path binds a parsed token that starts at an asset of type on.
+// path binds a parsed token that starts at an asset of the type in the parameter on.
 func (b *binder) path(on *meta.Type, src token.Path) (Path, error) {
 	p := Path{Text: src.String(), On: on}
 	hops := src.Hops
@@ -33,8 +33,8 @@ func (b *binder) path(on *meta.Type, src token.Path) (Path, error) {
 }
 
 // prefix returns the type with which a token begins, such as Story in Story.Name. This type must be
-// on, or a type above or below it. prefix returns nil if there is no such type, or if on has an
-// attribute of this name.
+// the type in the parameter on, or a type above or below that type. prefix returns nil if there is
+// no such type, or if on has an attribute of this name.
 func (b *binder) prefix(on *meta.Type, hops []token.Hop) *meta.Type {
 	h := hops[0]
 	if len(hops) < 2 || h.Down != "" || h.Filter != nil || h.Now {
@@ -50,8 +50,8 @@ func (b *binder) prefix(on *meta.Type, hops []token.Hop) *meta.Type {
 }
 
 // narrowToOwner narrows the last relation of p to one of its target types, and returns this type.
-// It is the first target type that has the attribute next. The relation is narrowed only if cur
-// itself has no such attribute. Example: only stories have a Risk. So the Risk of a story's
+// It is the first target type that has the attribute of the hop next. The relation is narrowed only
+// if cur itself has no such attribute. Example: only stories have a Risk. So the Risk of a story's
 // Dependencies is the Risk of the stories among them, and null for all other assets.
 func narrowToOwner(p *Path, cur *meta.Type, next token.Hop) *meta.Type {
 	if _, ok := cur.Attr(next.Name); ok || len(p.Steps) == 0 {
@@ -137,7 +137,8 @@ func (b *binder) narrow(s *Step, h token.Hop, src token.Path) error {
 }
 
 // downcast returns the type after the colon, and the concrete types that remain; nil: no type is
-// excluded. via is the relation that is narrowed, or nil for the type in from.
+// excluded. via is the relation that is narrowed; nil: the type in the key from of a query is
+// narrowed.
 func (b *binder) downcast(from *meta.Type, via *meta.Attr, h token.Hop, text string) (*meta.Type, []*meta.Type, error) {
 	t, err := b.typeNamed(h.Down, h.DownAt)
 	if err != nil {

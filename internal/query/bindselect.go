@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// columns binds select. In the rest-1 form it adds the default attributes if nothing is selected,
-// adds the names of related assets, and sorts the columns (restColumns).
+// columns binds the key select. In the rest-1 form it adds the default attributes if nothing is
+// selected, adds the names of related assets, and sorts the columns (restColumns).
 func (b *binder) columns(q *Bound, r Request) error {
 	if len(r.Select) > MaxColumns {
 		return tooMany(r.Select[MaxColumns].At, "selected tokens", MaxColumns)
@@ -44,7 +44,7 @@ func (b *binder) columns(q *Bound, r Request) error {
 	return nil
 }
 
-// place returns the byte offset of an item of select.
+// place returns the byte offset of an item of the key select.
 func (i Item) place() int {
 	if i.Sub != nil {
 		return i.Sub.From.At
@@ -102,8 +102,8 @@ func (b *binder) nestedSelect(on *meta.Type, r Request) (BoundColumn, error) {
 	return BoundColumn{Name: r.From.Text, Path: via, Sub: &sub}, nil
 }
 
-// groups binds group. Every entry becomes a nested select. In the answer, its rows contain the rows
-// of the query.
+// groups binds the key group. Every entry becomes a nested select. In the answer, the rows of the
+// nested select contain the rows of the query.
 func (b *binder) groups(q *Bound, r Request) error {
 	for _, g := range r.Group {
 		via, err := b.token(q.Type, g.From)
@@ -146,8 +146,8 @@ func restColumns(columns []BoundColumn) []BoundColumn {
 	return slices.Concat(single, names, many, values)
 }
 
-// namesOf returns the columns that are added for the relation in c. It leaves out the columns in
-// have, which it also updates. The key of have is the text of a path.
+// namesOf returns the columns that are added for the relation in c. It leaves out columns for which
+// the text of the path is in have, and adds the texts of the new columns to have.
 func namesOf(c BoundColumn, have map[string]bool) []BoundColumn {
 	p := c.Path
 	if !p.IsRelation() || len(p.Steps) == 0 || p.Steps[len(p.Steps)-1].Attr.Name == "ID" {

@@ -32,7 +32,7 @@ type Bound struct {
 
 // BoundColumn is one selected token or nested select.
 type BoundColumn struct {
-	Name string // the key of the row, as the client wrote it
+	Name string // the key of the value in a row of the answer, as the client wrote it
 	Path Path
 	Sub  *Bound
 }
@@ -51,7 +51,7 @@ type Path struct {
 	Steps []Step
 	Leaf  Leaf
 	Agg   Agg
-	Def   *meta.Attr // definition of the token's last name; it may be derived from others
+	Def   *meta.Attr // definition of the attribute at the end of the token; it may be derived from other attributes
 }
 
 // Step follows one relation.
@@ -137,7 +137,7 @@ const (
 	DeadOf                     // any state of 200 or more
 	RefOf                      // Type and Int
 	TypeOf                     // Type
-	ContextOf                  // $: the asset around the brackets
+	ContextOf                  // $: the asset of the row, also inside brackets
 )
 
 // Lists reports whether the query has groups, or a column with several values. Each of these needs
@@ -213,8 +213,8 @@ func (p Path) Kind() meta.Kind {
 }
 
 // isWhole reports whether the value of the path is a Numeric that is always a whole number. Such a
-// value never equals a decimal, and statements do not compare it with a decimal: MySQL 9.7 rounds
-// decimals in a list that is compared with an integer expression.
+// value never equals a number with decimals. Statements do not compare the two, because MySQL 9.7
+// rounds numbers with decimals in a list that is compared with an integer expression.
 func (p Path) isWhole() bool {
 	switch p.Agg {
 	case Count, DistinctCount:

@@ -6,11 +6,15 @@
 //	Bound         --NewPlan-->             Plan     tables, conditions and columns
 //
 // Package sqlgen writes a Plan as SQL, and package find runs it. A column is one selected token. A
-// branch is the statement that reads a to-many column or a nested select for a block of parents. A
-// cell is one value in a row of a statement.
+// branch is the statement that reads a to-many column or a nested select. It does so for a block of
+// parents, which are rows of the outer statement. A cell is one value in a row of a statement.
 //
-// A moment is the number of a change. A table is read at one of four times: Now; At one moment for
-// all rows; Each row at the moment of another table's row; or every Version at its own moment.
+// A moment is the number of a change. A table is read in one of four modes:
+//
+//	Now      the current rows
+//	At       all rows at one moment
+//	Each     each row at the moment of a row of another table
+//	Version  every version at its own moment
 //
 // The package never uses a database. Text from a client never becomes SQL. In a plan it is only an
 // argument.

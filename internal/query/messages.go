@@ -96,8 +96,8 @@ func inParam(param string, err error) error {
 	return err
 }
 
-// shift changes the place of an error from the offset in the text in to the offset in the whole
-// input.
+// shift changes the place of an error. The old place is the offset in a text, the parameter in. The
+// new place is the offset in the whole input.
 func shift(err error, in Text) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok {

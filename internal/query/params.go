@@ -107,9 +107,9 @@ func listed(s string) []Text {
 	return list
 }
 
-// fold converts the names of parameters to lower case. It uses the first value of a name. If several
-// names differ only in case, the name in lower case has precedence, and otherwise the first one in the
-// order of bytes.
+// fold converts the names of parameters to lower case. It uses the first value of a name. If
+// several names differ only in case, the name in lower case has precedence. Without such a name,
+// the first name in the order of bytes has precedence.
 func fold(values url.Values) map[string]string {
 	params := make(map[string]string, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -23,7 +23,7 @@ type Plan struct {
 	RankAlone bool      // true: rows are sorted by rank, and restricted only by type
 }
 
-// Body is one statement, with the columns and branches that its cells become.
+// Body is one statement, with the columns that are read from its cells, and with its branches.
 type Body struct {
 	Select
 	Columns  []Column
@@ -40,8 +40,8 @@ type Branch struct {
 	joins    *joins
 }
 
-// The indexes of the first cells of every statement. Only branches have CellParent. They have
-// CellParentMoment if every row has its own moment.
+// The indexes of the first cells of every statement. Only branches have CellParent. A branch also
+// has CellParentMoment if each of its parents has its own moment.
 const (
 	CellID = iota
 	CellType
@@ -60,7 +60,7 @@ type Column struct {
 	Ref    *meta.Type   // of a relation with Typed -1: the only type of its assets
 	Only   []*meta.Type // types of rows that have the column; nil: all
 	Branch int          // index of the branch that has the values, or -1
-	Item   int          // index of the column in that branch, or -1 if the list has whole rows
+	Item   int          // index of the column in that branch, or -1 if the list has the rows of a nested select
 
 	MomentCell int // of a relation: index of the cell with the moment of the related version; 0: no moment is shown
 }
@@ -108,8 +108,9 @@ type Table struct {
 	Of    []*meta.Type // Asset: the concrete types of its rows
 	Typed bool         // Asset: the statement must check that rows have one of the types in Of
 	When  When
-	// Key is the condition that joins this table to the table before it; nil for the first table of
-	// an outermost statement.
+	// Key is the condition that joins this table to the table before it. The first table of a
+	// sub-select is joined to a table of the outer statement. For the first table of any other
+	// statement, Key is nil.
 	Key   Expr
 	On    []Expr // further conditions of the join
 	Left  bool   // true: a LEFT JOIN

@@ -171,8 +171,8 @@ func byID(t *Table) []Order {
 	return order
 }
 
-// detach removes the condition that joins a branch's first table to its parent. It returns the
-// column with the parent's id.
+// detach removes the condition that joins t, the first table of a branch, to the parent. It returns
+// the column of t with the id of the parent.
 func (t *Table) detach() Expr {
 	key := t.Key.(Compare)
 	t.Key = nil

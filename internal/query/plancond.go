@@ -130,7 +130,7 @@ func (l *level) lookup(t *Table, tm Term, steps []Step) *Lookup {
 }
 
 // existsRelated returns the condition that a related asset satisfies the rest of the comparison. If
-// there is no related asset, the comparison has no value.
+// there is no related asset, the path has no value, so a comparison with NoValue holds.
 func (l *level) existsRelated(t *Table, tm Term, s Step, rest []Step) Expr {
 	none := func() Expr {
 		sel := &Select{Cells: []Expr{Num{1}}, Once: true}
@@ -201,8 +201,8 @@ func asksForAny(tm Term) (some, ok bool) {
 	return false, false
 }
 
-// countsAssets reports whether the path ends in the assets of a to-many relation. Its @Count is
-// then the number of rows.
+// countsAssets reports whether the path ends in the assets of a to-many relation. The @Count of
+// such a path is the number of rows.
 func (p Path) countsAssets() bool {
 	n := len(p.Steps)
 	return p.Leaf == Leaf{} && n > 0 && p.Steps[n-1].Attr.Multi
@@ -268,14 +268,15 @@ func (l *level) valuesTest(t *Table, tm Term) Expr {
 	return Exists{some(true), false}
 }
 
-// assetTest plans a comparison of x, the id of an asset of type to, with the assets in a term.
+// assetTest plans a comparison of x, the id of an asset of the type in the parameter to, with the
+// assets in a term.
 func (l *level) assetTest(x Expr, to *meta.Type, tm Term) Expr {
 	if tm.Test == token.Has || tm.Test == token.Holds {
 		return IsNull{x, true}
 	}
 	var alts Any
 	var ids []Expr
-	stored := map[*meta.Type]int{} // by type: the index in alts of the condition with its ids
+	stored := map[*meta.Type]int{} // by type: the index in alts of the condition with the ids of this type
 	for _, v := range tm.Values {
 		switch {
 		case v.Kind == RefOf && len(to.Concrete) > 1 && len(tm.Values) > maxListed:

@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// usesContext reports whether a filter of the steps has "$", the asset around the brackets.
+// usesContext reports whether a filter of the steps has "$", which refers to the asset of the row.
 func usesContext(steps []Step) bool {
 	for _, s := range steps {
 		if s.Filter != nil && condUsesContext(*s.Filter) {
@@ -110,7 +110,7 @@ func (l *level) hop(from *Table, s Step, list bool) (first, last *Table) {
 }
 
 // leadsToOwnScope reports whether a step goes from a row to its scope, and the statement checks
-// that the member sees the row. Such a member also sees the scope, because the scope decides who
+// that the member sees the row. Then the member also sees the scope, because the scope decides who
 // sees the row.
 func leadsToOwnScope(from *Table, s Step) bool {
 	return s.Attr.Place.Kind == meta.InColumn && s.Attr.Place.Column == "scope_id" &&
@@ -128,8 +128,8 @@ func (s Step) types() []*meta.Type {
 	return s.To.Concrete
 }
 
-// when returns the time at which a table is read that is joined to from. If now is true, the table
-// is read as it is now.
+// when returns the time at which a table is read that is joined to the table from. If the parameter
+// now is true, the table is read as it is now.
 func when(from *Table, now bool) When {
 	switch {
 	case now:
@@ -140,8 +140,8 @@ func when(from *Table, now bool) When {
 	return from.When
 }
 
-// connect sets the conditions that join last to from by a step. It returns the first table of the
-// step: last, or a table between from and last.
+// connect sets the conditions that join the table last to the table from by a step. It returns the
+// first table of the step: last itself, or a table between the two.
 func (l *level) connect(from, last *Table, s Step) *Table {
 	at := s.Attr.Place
 	id, then := from.id(), when(from, false)
@@ -165,8 +165,8 @@ func (l *level) connect(from, last *Table, s Step) *Table {
 	return last
 }
 
-// reverse follows a to-one relation backwards. The relation is read at the time of from, not
-// at the time of the related asset.
+// reverse follows a to-one relation backwards. The relation is read at the time of the table from,
+// not at the time of the related asset.
 func (l *level) reverse(from, last *Table, s Step) *Table {
 	column, then := s.Attr.Back.Place.Column, when(from, false)
 	if last.When == then {
@@ -211,8 +211,8 @@ func (s Step) codes() func(*Table) Expr {
 	return func(t *Table) Expr { return In{X: ColumnOf{t, "relation"}, List: in.List} }
 }
 
-// through joins last by a table of pairs and returns this table. The column from of a pair equals
-// id, and the column to equals the id of last.
+// through joins the table last by a table of pairs. It returns the table of pairs. In a pair, the
+// column that the parameter from names equals id. The column that to names equals the id of last.
 func through(last, pairs *Table, from string, id Expr, to string, conds ...func(*Table) Expr) *Table {
 	pairs.Key = Compare{"=", ColumnOf{pairs, from}, id}
 	for _, c := range conds {
@@ -225,7 +225,7 @@ func through(last, pairs *Table, from string, id Expr, to string, conds ...func(
 	return pairs
 }
 
-// fromType returns a function that makes the condition on the column from_type. In the keys of
+// fromType returns a function that makes the condition on the column from_type. In the indexes of
 // links and values, from_type comes before from_id.
 func fromType(from *Table) func(*Table) Expr {
 	return func(t *Table) Expr {
@@ -257,8 +257,8 @@ func (l *level) valuesTable(from *Table, a *meta.Attr) *Table {
 	return v
 }
 
-// closure follows a hierarchy. The hierarchy of scopes has stored pairs; others are followed
-// by recursion.
+// closure follows a hierarchy. The hierarchy of scopes has stored pairs; all other hierarchies are
+// followed by recursion.
 func (l *level) closure(from, last *Table, c meta.ClosureOf) *Table {
 	id, then := from.id(), when(from, false)
 	if c.Up.On.Name != "Scope" {

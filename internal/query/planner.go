@@ -72,15 +72,16 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 // chooseAccess decides how the database finds the rows of a page. Without these decisions, servers
 // often choose a slow way.
 //
-// It is faster to read ids first in three cases, because a key contains the ids: for rows of one
-// scope that must be sorted, for rows below a scope, and for rows of several scopes in rank order.
+// It is faster to read ids first in three cases, because an index contains the ids: for rows of one
+// scope in another order than rank, for rows below a scope, and for rows of several scopes in rank
+// order.
 //
-// The key of the rank begins with all assets without a rank, such as members. If all types of the
-// rows have ranks, a condition skips this part of the key.
+// The index of the rank begins with all assets without a rank, such as members. If all types of the
+// rows have ranks, a condition skips this part of the index.
 //
-// A text search in rank order over several scopes is usually faster without the key of the rank.
-// The exception is a text that about half of the rows contain. To prevent the use of this key, the
-// rows are sorted by a difference, the rank minus 0.
+// A text search in rank order over several scopes is usually faster without the index of the rank.
+// It is slower only for a text that about half of the rows contain. To prevent the use of this
+// index, the rows are sorted by a difference, the rank minus 0.
 func (p *Plan) chooseAccess(q Bound, o Options) {
 	ranked, scoped := byRank(p.Order[0]), inOneScope(q.Filter)
 	p.IDsFirst = len(p.Lookups) > 0 || scoped && !ranked || ranked && !scoped && !o.All
@@ -158,8 +159,8 @@ type joins struct {
 
 func newJoins() *joins { return &joins{made: map[hopKey]*Table{}, tables: 1} }
 
-// count counts the tables of one step, which begin with first. It stores an error if there are too
-// many.
+// count counts the tables of one step. The parameter first is the first of these tables. count
+// stores an error if the SELECT then has too many tables.
 func (l *level) count(first *Table) {
 	for t := first; ; t = t.Joins[0] {
 		l.joins.tables++
@@ -252,8 +253,9 @@ func (l *level) column(b *Body, branches map[string]int, c BoundColumn) Column {
 	return col
 }
 
-// reference adds the cells of a to-one relation. These are the id, the type code if the
-// relation allows several types, and the moment if it is shown.
+// reference adds the cells of a to-one relation. If foreignKey returns the id, the relation allows
+// only one type, and no moment is shown, this is only the id. Otherwise these are the id, the type
+// code, and the moment if it is shown.
 func (l *level) reference(b *Body, col *Column, t *Table, steps []Step) {
 	col.Cell = len(b.Cells)
 	if n := len(steps); n > 0 {

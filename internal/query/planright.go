@@ -83,8 +83,8 @@ func (r *Right) ruleOf(t *meta.Type) (rightRule, bool) {
 	return rule, true
 }
 
-// makes adds to a rule that the member needs the right to create an asset of type result, because
-// the operation creates such an asset in the same project.
+// makes adds a condition to a rule: the member needs the right to create an asset of the type
+// result. The reason is that the operation creates such an asset in the same project.
 func (r *rightRule) makes(result *meta.Type) {
 	k := result.Rights.Kind
 	if k.System && !r.system {
@@ -180,8 +180,8 @@ func (l *level) inSystem(t *Table, r *Right, rule rightRule) Expr {
 	return of
 }
 
-// outranks returns the condition that the member of a row currently has a role above Member
-// Admin, in any project or by default.
+// outranks returns the condition that the member of a row currently has a role above Member Admin,
+// in any project or as the default role.
 func outranks(t *Table, m *meta.Model) Expr {
 	member, _ := m.Type("Member")
 	a, _ := member.Attr("DefaultRole")

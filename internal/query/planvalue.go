@@ -186,8 +186,8 @@ func closing(t *Table, column string) Expr {
 }
 
 // comment returns the comment of the audit whose id is the expression audit. If audit is always
-// NULL, comment returns NULL instead of a sub-select, because MySQL counts a sub-select that never
-// has a row as one distinct value.
+// NULL, comment returns NULL instead of a sub-select, because in a distinct count, MySQL counts a
+// sub-select that never has a row as one value.
 func comment(audit Expr) Expr {
 	if isNull(audit) {
 		return Null{}
@@ -199,8 +199,8 @@ func comment(audit Expr) Expr {
 
 // aggregate returns one value over all values at the end of a path. Deleted assets count unless a
 // filter excludes them. If parts is true, each to-many step aggregates the values of its assets,
-// and the step before it aggregates these results. If several paths reach an asset, its value is
-// then computed once.
+// and the step before it aggregates these results. So the results of an asset are computed once,
+// even if several paths reach the asset.
 func (l *level) aggregate(t *Table, p Path, parts bool) Expr {
 	s := &Select{Once: true}
 	inner := l.subquery()
@@ -241,10 +241,10 @@ func (l *level) aggregate(t *Table, p Path, parts bool) Expr {
 	return Scalar{s}
 }
 
-// ofParts returns an aggregate over x, the aggregates of parts.
+// ofParts returns an aggregate over several parts. x is the aggregate of one part.
 func ofParts(agg Agg, x Expr) Expr {
 	if agg == Count {
-		return Coalesce{Number{function(Sum, x), meta.Date}, Num{0}} // meta.Date: the SQL type of whole numbers
+		return Coalesce{Number{function(Sum, x), meta.Date}, Num{0}} // for meta.Date, Number is a whole number
 	}
 	return function(agg, x)
 }

@@ -46,7 +46,7 @@ type Request struct {
 	// Momented is true if the URL path of a rest-1 request has a moment. References in the answer
 	// then include the moment of the related version.
 	Momented bool
-	Rest     bool // true: a rest-1 request; R.Name is added for each relation R, and messages name the URL parameter
+	Rest     bool // true: a request to rest-1.v1/Data; adds R.Name for each relation R; messages name URL parameters
 }
 
 // AllVersions is the value of AsOf that requests one row for each version of an asset.
@@ -59,13 +59,13 @@ type Text struct {
 	Written *document.Written // how the input spells Text; nil if the spelling is the same
 }
 
-// Item is one entry of select: a token or a nested select.
+// Item is one entry of the key select: a token or a nested select.
 type Item struct {
 	Text
 	Sub *Request
 }
 
-// Pair is one entry of where: an attribute and the value that it must equal.
+// Pair is one entry of the key where: an attribute and the value that it must equal.
 type Pair struct {
 	Token Text
 	Value Text // without quotes; empty for null

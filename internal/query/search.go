@@ -66,8 +66,8 @@ func (b *binder) search(q *Bound, r Request) error {
 	return nil
 }
 
-// searchText removes one pair of outer quotes from the argument of find. It also removes a trailing
-// asterisk, inside or outside the quotes.
+// searchText removes one pair of outer quotes from the text of the key find. It also removes a
+// trailing asterisk, inside or outside the quotes.
 func searchText(s string) string {
 	s = strings.TrimSuffix(s, "*")
 	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {

@@ -14,18 +14,18 @@ import (
 // Shape is a request without its values. One plan serves all requests that differ only in
 // these values.
 //
-// The values are: the number of an Oid in from, the values of where, the quoted texts of
-// filters, and the values of variables. Everything else is part of the key, unchanged.
+// The values are: the number of an Oid in the key from, the values in the key where, the quoted
+// texts of filters, and the values of variables. Everything else is part of the key, unchanged.
 type Shape struct {
 	Key    []byte   // equal for requests of one shape, different for all others
-	id     int64    // id of the asset that from names
+	id     int64    // id of the asset that the key from names
 	moment int64    // moment of the version of that asset
 	values []string // the other values, in order
 }
 
 // MaxShape is the maximum number of bytes of a key. Plans of requests with longer keys are not
-// cached. Requests with very many values are not cached either, because a request with another
-// number of values has another shape.
+// cached. Plans of requests with very many values are not cached either. A request with another
+// number of values has another shape, so such a plan would rarely be used again.
 const MaxShape = 4 << 10
 
 // ShapeOf returns the shape of r. all is true if the member reads everything. ShapeOf returns false
@@ -117,7 +117,7 @@ func (s *shaper) request(r *Request) {
 	s.variables(r.With)
 }
 
-// pair writes one entry of where. A value that may name a variable becomes part of the key.
+// pair writes one entry of the key where. A value that may name a variable becomes part of the key.
 func (s *shaper) pair(p *Pair) {
 	s.text(p.Token.Text)
 	isVar := strings.HasPrefix(p.Value.Text, "$")
@@ -191,14 +191,15 @@ func (s *shaper) mark(t *Text) {
 }
 
 // slots records how the values of a request are used while the request is bound for all requests of
-// its shape. first and with have the places of the values. A nil *slots records nothing.
+// its shape. The maps first and with give the index of the first value of each text and of each
+// variable. A nil *slots records nothing.
 type slots struct {
 	first map[*Text]int
 	with  map[string]int
 	uses  []use
 }
 
-// use is one value as it was typed for one comparison.
+// use is one value after its conversion to the type of one comparison.
 type use struct {
 	value int // index into the values of the shape
 	path  Path
@@ -212,7 +213,7 @@ func (s *slots) ofPair(t *Text) map[int]int {
 		return nil
 	}
 	if n, ok := s.first[t]; ok {
-		return map[int]int{0: n} // in where, a value always has the byte offset 0
+		return map[int]int{0: n} // in the key where, a value always has the byte offset 0
 	}
 	return nil
 }
@@ -229,8 +230,8 @@ func (s *slots) ofFilter(t *Text) map[int]int {
 }
 
 // slotOf records the use of a value and returns its slot. It returns 0 if the value must be the
-// same in all requests that share the plan. The value is the value with index nth of v, which may
-// be a variable.
+// same in all requests that share the plan. If v is a variable, nth is the index of the value in
+// this variable.
 func (b *binder) slotOf(p Path, test token.Test, v token.Value, nth int, bound Value) Slot {
 	if b.slots == nil || b.derivedDepth > 0 {
 		return 0
@@ -251,9 +252,9 @@ func (b *binder) slotOf(p Path, test token.Test, v token.Value, nth int, bound V
 	return slotFirst + Slot(len(b.slots.uses)-1)
 }
 
-// isFree reports whether the plan is the same for all values of the kind of v. It depends on a
-// value that is compared with a count, on an asset at the end of a hierarchy, and on a value that
-// is no argument of the statement.
+// isFree reports whether the plan is the same for all values of the kind of v. The plan depends on
+// the value if the value is compared with an aggregate or with a number that is always whole, if
+// the path follows a hierarchy, or if the value does not become an argument of the statement.
 func isFree(p Path, v Value) bool {
 	switch v.Kind {
 	case TextOf, NumOf, IntOf, RefOf:

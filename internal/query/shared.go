@@ -10,7 +10,7 @@ import (
 // different argument there. A Slot is an index into the result of Fill.
 type Slot int
 
-// The slots of an Oid in from. slotFirst is the first slot of all other values.
+// The slots of an Oid in the key from. slotFirst is the first slot of all other values.
 const (
 	_ Slot = iota
 	slotID
@@ -63,9 +63,9 @@ func NewShared(m *meta.Model, r Request, all bool) (*Shared, error) {
 	return sh, nil
 }
 
-// usesAll reports whether every value of the request is used in a known place. values is their
-// number. Values of variables are the last ones. They do not count, because a request need not use
-// its variables.
+// usesAll reports whether every value of the request is used in a known place. The parameter values
+// is the number of all values. Values of variables are the last of them. They do not count, because
+// a request need not use its variables.
 func (sh *Shared) usesAll(values int, with map[string][]string) bool {
 	for _, list := range with {
 		values -= len(list)

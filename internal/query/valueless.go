@@ -92,7 +92,8 @@ func (r *Request) valueless() valueless {
 	return v
 }
 
-// withoutNumber returns from without values: in an Oid, the number is replaced.
+// withoutNumber returns the key from of a request without values: in an Oid, the number is
+// replaced.
 func withoutNumber(from string) string {
 	if o, err := oid.Parse(from); err == nil && !o.IsNull() {
 		return o.Type + ":" + placeholder
@@ -100,8 +101,8 @@ func withoutNumber(from string) string {
 	return unquoted(from)
 }
 
-// withoutValue returns the value of an entry of where: a placeholder, or the text itself if it
-// names a variable.
+// withoutValue returns the value of an entry of the key where: a placeholder, or the text itself if
+// it names a variable.
 func (r *Request) withoutValue(text string) string {
 	name, isVariable := strings.CutPrefix(text, "$")
 	if isVariable && (r.With[name] != nil || r.With[text] != nil) {

@@ -24,8 +24,8 @@ type sight struct {
 }
 
 // seen returns the condition that the member sees a row; nil: everyone sees it. For types with a
-// visibility rule in the model (meta.Seen), the condition has one alternative for each rule. from
-// has the rules that led to t; seen skips types with these rules.
+// visibility rule in the model (meta.Seen), the condition has one alternative for each rule. The
+// parameter from has the rules that led to t; seen skips types with these rules.
 func (s sight) seen(t *Table, from []*meta.Seen) Expr {
 	var plain, ruled []*meta.Type
 	var rules [][]*meta.Type
@@ -196,8 +196,9 @@ func NewSight(types []*meta.Type) *Select {
 	return &Select{From: row, Parent: id, Cells: []Expr{id}}
 }
 
-// viewers sets the conditions of last, the members who see a row of from. They are the same as for
-// the member who runs the query, with current rights.
+// viewers sets the conditions of the table last. Its rows are the members who see a row of the
+// table from. The conditions are the same as those for the member who runs the query, and use the
+// current rights.
 func (l *level) viewers(from, last *Table) {
 	viewer := ColumnOf{last, "id"}
 	last.Typed = true

@@ -22,7 +22,8 @@ const (
 )
 
 func main() {
-	// New would log all statements if the program is in a temporary folder.
+	// pocketbase.New, unlike NewWithConfig, would log all statements if the program is in a
+	// temporary folder.
 	var config pocketbase.Config
 	if mode := os.Getenv("SYNCHRONOUS"); mode != "" {
 		config.DBConnect = connect(mode)

@@ -63,8 +63,8 @@ func (s *Service) refuse(ctx context.Context, scheme string, member int64, err e
 	return err
 }
 
-// loginChanged returns the audit event for a new username or password. A nil username or sealed
-// means that this value did not change.
+// loginChanged returns the audit event for a new username or password. sealed is the hash of the
+// password. If username or sealed is nil, this value did not change.
 func loginChanged(member int64, username, sealed *string) trail.Event {
 	var changed []string
 	if username != nil {

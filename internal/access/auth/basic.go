@@ -143,7 +143,7 @@ func (s *Service) admit(ctx context.Context, l login) (attempt, error) {
 type passwordCheck struct {
 	credential
 	right bool
-	decoy *waiter       // for a wrong password of a member; see delayAsUnknown
+	decoy *waiter       // entry in unknownQueue for a wrong password of a member; see delayAsUnknown
 	since time.Time     // when the login was queued
 	took  time.Duration // time to compute the hash
 }

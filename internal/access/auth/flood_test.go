@@ -13,7 +13,8 @@ import (
 )
 
 // flood calls try from many goroutines without a pause until the test ends. callers is the number
-// of goroutines. Each call has a different n. flood returns when callers calls have ended.
+// of goroutines. Each call has a different n. flood returns after the first calls, as soon as the
+// number of ended calls equals the number of goroutines.
 func flood(t *testing.T, callers int, try func(ctx context.Context, n int64)) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())

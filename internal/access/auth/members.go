@@ -12,8 +12,8 @@ import (
 )
 
 // Limits of Actor.Members. If an actor sees maxMembers or more members, or reads more than
-// maxMemberScopes projects, each query reads the members from the database instead. MariaDB
-// turns a list of a thousand values into a join.
+// maxMemberScopes projects, each query reads the members from the database instead. maxMembers is
+// a thousand, because MariaDB turns a list of a thousand values into a join.
 const (
 	maxMembers      = 1000
 	maxMemberScopes = 4 * db.MaxIn
@@ -88,9 +88,9 @@ func (s *Service) RolesChanged(administrators bool) {
 }
 
 // readMembers returns the members that an actor sees if the actor reads the projects in scopes.
-// These are the members with a reading role in one of the projects, or in a project above, at
-// the moment at. Package sqlgen has the same rule. The result is nil if there are too many projects
-// or members.
+// These are the members that have a reading role in one of the projects, or in a project above. The
+// parameter at is the moment of the roles. Package sqlgen has the same rule. The result is nil if
+// there are too many projects or members.
 func (s *Service) readMembers(ctx context.Context, scopes []int64, at int64) ([]int64, error) {
 	if len(scopes) > maxMemberScopes {
 		return nil, nil

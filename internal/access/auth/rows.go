@@ -88,7 +88,7 @@ var forUpdate = clause.Locking{Strength: "UPDATE"}
 func notRevoked(g *gorm.DB) *gorm.DB { return g.Where("revoked_at IS NULL") }
 
 // tokensOfMembers selects tokens, with the alias t. It joins their members, with the alias a, and
-// the credentials of these members, with the alias c. Both may be missing.
+// the credentials of these members, with the alias c. The member and the credential may be missing.
 func tokensOfMembers(g *gorm.DB) *gorm.DB {
 	return g.Table("access_token t").
 		Joins("LEFT JOIN asset a ON a.id = t.member_id").

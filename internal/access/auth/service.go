@@ -54,7 +54,7 @@ type Service struct {
 
 	slots           *hashSlots               // limits concurrent password hashes
 	lastCheck       atomic.Int64             // duration of the last password check of a member, with its wait, in nanoseconds
-	verifying       singleflight[key, Login] // key: hash of the login and its pair
+	verifying       singleflight[key, Login] // key: hash of username, password, member and network
 	verified        *cache[key, proof]
 	credentials     *cache[string, credential]
 	tokens          *cache[string, cachedToken]

@@ -56,7 +56,7 @@ type hashSlots struct {
 	waiting   [queues][]*waiter
 	queued    map[key]int // key: account; value: number of its waiters
 	active    map[key]int // key: account; value: number of slots that it occupies
-	served    map[key]int // key: account with waiters; value: value of slots when it last got a slot
+	served    map[key]int // key: account with waiters; value: the field slots when the account got its last slot
 	slots     int         // number of slots that were assigned so far
 	used      [queues]int // number of occupied slots of each queue
 	memberRun int         // number of slots that members got since another queue got a slot
@@ -262,7 +262,7 @@ func (t *hashSlots) remove(l queue, i int) *waiter {
 	return w
 }
 
-// count adds by to the number of an account in m. It deletes the number if it becomes zero.
+// count adds the parameter by to the number of an account in m. A number that becomes zero is deleted.
 func count(m map[key]int, account key, by int) {
 	if m[account] += by; m[account] == 0 {
 		delete(m, account)

@@ -28,8 +28,8 @@ type slotTest struct {
 
 func newSlotTest(n int) *slotTest { return &slotTest{hashSlots: newHashSlots(n, time.Now)} }
 
-// arrive queues a waiter, which occupies its slot for the time hashing. When arrive returns, the
-// waiter is in its queue or has its slot.
+// arrive queues a waiter, which occupies its slot for as long as the constant hashing says. When
+// arrive returns, the waiter is in its queue or has its slot.
 func (d *slotTest) arrive(n int, w *waiter) {
 	d.wg.Go(func() {
 		if err := d.acquire(context.Background(), w); err != nil {

@@ -133,7 +133,7 @@ func putCredential(tx *db.Tx, member int64, username, hash *string) error {
 	}
 	row.MemberID = member
 	if row.Version++; isNew {
-		row.Version = time.Now().UnixMicro() // not a version of a deleted credential of the member
+		row.Version = time.Now().UnixMicro() // no earlier, deleted credential of the member had this version
 	}
 	if username != nil {
 		row.Username, row.Folded = *username, folding.Of(*username)

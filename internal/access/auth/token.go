@@ -50,8 +50,8 @@ func (t cachedToken) hasExpired(now time.Time) bool {
 	return !t.expires.IsZero() && !now.Before(t.expires)
 }
 
-// Bearer verifies an access token. Within a second after its revocation, a token is refused. An
-// expired token is refused immediately.
+// Bearer verifies an access token. A revoked token is refused at the latest one second after its
+// revocation. An expired token is refused immediately.
 // Errors: fault.Unproven; fault.Transient if ctx ends or the database is not available.
 // Spec: interface 5.3.
 func (s *Service) Bearer(ctx context.Context, token string) (l Login, err error) {

@@ -180,8 +180,9 @@ func gone(err error) error {
 	return err
 }
 
-// lost reports whether an actor has lost rights between had and has: a project is missing, or a
-// role in a project or in the whole system is not as high.
+// lost reports whether an actor has lost rights since an earlier time. The parameter had is the actor
+// at that time, and the parameter has is the actor now. Rights are lost if a project is missing, or
+// if a role in a project or in the whole system is not as high as before.
 func (r roles) lost(had, has Actor) bool {
 	if has.Admin {
 		return false

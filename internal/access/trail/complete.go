@@ -6,8 +6,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// complete converts the times of unwritten rows to the database's clock, and sets the projects of
-// the assets of their events.
+// complete converts the times of unwritten rows to the database's clock. It also sets the project of
+// each row whose event concerns an asset.
 func (l *Log) complete(ctx context.Context, tx *db.Tx) error {
 	now, err := clock(ctx, tx)
 	if err != nil {
@@ -27,7 +27,8 @@ func (l *Log) complete(ctx context.Context, tx *db.Tx) error {
 	return l.findProjects(ctx, tx)
 }
 
-// findProjects sets the current projects of the assets of events.
+// findProjects sets the project of each unwritten row that has an asset and no project. It is the
+// current project of the asset.
 func (l *Log) findProjects(ctx context.Context, tx *db.Tx) error {
 	of := map[int64][]*row{}
 	var ids []int64

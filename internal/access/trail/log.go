@@ -96,13 +96,14 @@ func (l *Log) Flush(ctx context.Context) error { return l.write(ctx, true) }
 func (l *Log) flush(ctx context.Context, failing bool) (fails bool) {
 	err := l.write(ctx, false)
 	if err != nil && !failing {
-		l.log.Warn("the audit trail cannot be written; it is tried each second", "err", err)
+		l.log.Warn("the audit trail cannot be written; writing is tried again every second", "err", err)
 	}
 	return err != nil
 }
 
 // write writes the events that are due. If end is true, it writes all events. Rows that cannot be
-// written stay in l.unwritten for the next call. Meanwhile notes limits the number of new events.
+// written stay in l.unwritten for the next call. Meanwhile the type notes limits the number of new
+// events.
 func (l *Log) write(ctx context.Context, end bool) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()

@@ -74,7 +74,7 @@ type commandCase struct {
 
 var binaries = map[string]app.Role{"api": app.API, "worker": app.Worker, "scheduler": app.Scheduler, "standalone": app.StandaloneWith(embedded.Start)}
 
-// run runs a command line, with settings in addition to those of the case.
+// run runs a command line with these settings and the settings of the case.
 func (c commandCase) run(t *testing.T, settings map[string]string) {
 	t.Helper()
 	env := maps.Clone(settings)

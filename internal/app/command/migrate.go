@@ -43,7 +43,7 @@ func checkMigration(ctx context.Context, d *db.DB, stdout io.Writer) error {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	var running []processes.Row
-	if state.Release != "" { // builds without a release number do not list their processes
+	if state.Release != "" { // without a release, the database has no list of processes
 		if running, err = processes.List(ctx, d, d.Dialect); err != nil {
 			return fmt.Errorf("list the running processes: %w", err)
 		}

@@ -13,8 +13,9 @@ import (
 	"golang.org/x/term"
 )
 
-// openTerminal opens a pseudoterminal. A write to user is typed input; a read from user returns
-// the text on the screen. Without /dev/ptmx the test is skipped, or fails with REQUIRE_SERVICES=1.
+// openTerminal opens a pseudoterminal. A write to user is typed input; a read from user returns the
+// text on the screen. Without /dev/ptmx the test is skipped. It fails instead if REQUIRE_SERVICES
+// is 1.
 func openTerminal(t *testing.T) (user, terminal *os.File) {
 	t.Helper()
 	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

@@ -101,7 +101,7 @@ func printTokens(stdout io.Writer, tokens []auth.Token, now time.Time) error {
 // For a session, the text ends with ", session".
 func stateOf(t auth.Token, now time.Time) string {
 	if t.Session {
-		t.Session, t.EndsWithPassword = false, false // every session ends with the password, so the text omits this
+		t.Session, t.EndsWithPassword = false, false // all sessions end when the password changes
 		return stateOf(t, now) + ", session"
 	}
 	switch {

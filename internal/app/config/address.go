@@ -14,7 +14,7 @@ import (
 type Warning struct {
 	Text       string   // a constant phrase
 	Setting    string   // name of the setting
-	Parameters []string // address parameters that cause the warning; ignored parameters without their values
+	Parameters []string // address parameters that cause the warning; of ignored parameters only the names
 }
 
 // The texts of warnings.
@@ -121,8 +121,8 @@ func (r *reader) redis(name string) string {
 var redisSchemes = []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}
 
 // canonical returns an address in the form that packages db and jobs read. The result has only the
-// parameters tls, tls-ca and those in keep. canonical warns about all other parameters, which are
-// ignored, and about TLS without verification.
+// parameters tls and tls-ca, and the parameters in keep. canonical warns about all other
+// parameters, which are ignored, and about TLS without verification.
 func (r *reader) canonical(s server, u *url.URL, keep ...string) string {
 	if s.password != "" {
 		u.User = url.UserPassword(u.User.Username(), s.password)

@@ -92,7 +92,7 @@ func AdminAddr(getenv func(string) string) (string, error) {
 	r := newReader(getenv)
 	addr := r.address("ALDS_ADMIN_ADDR")
 	if addr == "" {
-		r.problem("ALDS_ADMIN_ADDR", "is not set; the process listens at a free port, which its log shows")
+		r.problem("ALDS_ADMIN_ADDR", "is not set; the process listens on a free port; its log shows the port")
 	}
 	return addr, r.err()
 }

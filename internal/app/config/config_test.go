@@ -189,7 +189,7 @@ func TestNoFragmentOfAPasswordShows(t *testing.T) {
 				value := strings.Replace(address[1], "%s", written, 1)
 				got, err := FromEnv(env(append(slices.Clone(good), address[0], value)...), false)
 				text := fmt.Sprint(err)
-				if err == nil { // invalid settings are not described
+				if err == nil { // only valid settings are described
 					text = fmt.Sprint(got.Describe())
 				}
 				for _, part := range slices.Concat(fragments(password), fragments(written)) {

@@ -294,8 +294,8 @@ func redactURL(v string) string {
 	return shown
 }
 
-// redactUser returns the user of a URL, with the password hidden. For Redis the user is hidden,
-// too, since many people write the password in its place.
+// redactUser returns the user of a URL, with the password hidden. For Redis the user is also
+// hidden, since many people write the password in the place of the user.
 func redactUser(u *url.URL) string {
 	if u.Scheme != "mysql" {
 		return redacted

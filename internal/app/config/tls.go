@@ -17,7 +17,7 @@ func impliedTLS(u *url.URL) string {
 }
 
 // required is the mode that most clients call required. With a file of CA certificates, the
-// server's certificate is verified; without one, any certificate is accepted.
+// server's certificate is verified; without such a file, any certificate is accepted.
 const required = "required"
 
 // strength lists the modes from the weakest to the strongest. If several parameters set a mode,
@@ -85,7 +85,7 @@ func (r *reader) takeTLS(s server, all url.Values) (t tlsWishes) {
 		}
 		meaning, ok := meanings[withoutDashes.Replace(strings.ToLower(values[0]))]
 		if !ok {
-			r.problem(s.setting, "has a parameter %s with a value that is not understood; in its place write tls= and one of %s", key, strings.Join(s.modes, ", "))
+			r.problem(s.setting, "has a parameter %s with a value that is not understood; write tls= instead, with one of %s", key, strings.Join(s.modes, ", "))
 		}
 		t.others = stronger(t.others, meaning)
 		delete(all, key)
@@ -102,8 +102,8 @@ func stronger(a, b string) string {
 
 // resolve returns the TLS mode and the file with CA certificates. The mode comes from the first of
 // these that is set: the TLS setting of the server, the parameter tls of its address, a TLS
-// parameter of another client library in the address, and implied. The file comes from the address,
-// or else from the setting of the server.
+// parameter of another client library in the address, and the argument implied. The file comes from
+// the address, or else from the setting of the server.
 func (t tlsWishes) resolve(s server, implied string) (mode, ca string) {
 	if ca = t.ca; ca == "" {
 		ca = s.ca

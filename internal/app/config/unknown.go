@@ -16,8 +16,8 @@ type Unknown struct {
 	Nearest string // the setting that was probably meant; empty: no setting has a similar name
 }
 
-// UnknownNames returns the names that begin like a setting but are not one, in order. They are
-// not errors, since platforms also set variables.
+// UnknownNames returns the sorted names that begin like settings but are not settings. Such names
+// are not errors, since platforms also set variables.
 func UnknownNames(names []string) (all []Unknown) {
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		upper := strings.ToUpper(name)
@@ -47,7 +47,7 @@ func nearestSetting(name string) (nearest string, distance int) {
 
 // editDistance returns how many bytes must be inserted, removed or replaced to turn a into b.
 func editDistance(a, b string) int {
-	row := make([]int, len(b)+1) // row[j] is the distance of the current prefix of a to b[:j]
+	row := make([]int, len(b)+1) // row[j] is the distance between the current prefix of a and b[:j]
 	for j := range row {
 		row[j] = j
 	}

@@ -13,9 +13,9 @@ type Written struct {
 	quote byte   // the quote before and after raw
 }
 
-// Offset returns the offset in the body of byte k of the string, counted in bytes from the beginning
-// of the string in the body. If w is nil, it returns k. For a text on several lines, or a text that
-// an alias repeats, only the beginning is known.
+// Offset returns where the body has byte k of the string: the number of bytes after the beginning of
+// the string in the body. If w is nil, it returns k. For a text on several lines, or a text that an
+// alias repeats, only the beginning is known, and Offset returns 0.
 func (w *Written) Offset(k int) int {
 	if w == nil {
 		return k
@@ -31,8 +31,9 @@ func (w *Written) Offset(k int) int {
 	return min(at, len(w.raw))
 }
 
-// next reads one byte or escape sequence at the offset at of raw. in is its length in the body,
-// and out is the length of the part of the string that it stands for, both in bytes.
+// next reads one byte or one escape sequence of raw. at is the offset in raw where it begins. in is
+// its length in the body, and out is the length of the part of the string that it stands for, both in
+// bytes.
 func (w *Written) next(at int) (in, out int) {
 	switch c := w.raw[at]; {
 	case c == '\'' && w.quote == '\'':
@@ -74,8 +75,8 @@ func hex(s string, from, to int) rune {
 	return rune(n)
 }
 
-// writtenYAML returns the spelling of the YAML string text in the body. at is the offset at which the
-// string begins. It returns nil if the spelling is equal to the string.
+// writtenYAML returns the spelling of a YAML string in the body. text is the string, and at is the
+// offset in the body where it begins. The result is nil if the spelling is equal to the string.
 func writtenYAML(body []byte, at int, quote byte, text string) *Written {
 	body = body[min(at, len(body)):]
 	if bytes.HasPrefix(body, []byte(text)) && (quote == 0 || len(body) > len(text) && body[len(text)] == quote) {

@@ -202,9 +202,9 @@ func (p *xmlParser) attributes(all []xml.Attr) ([]Attr, error) {
 	return p.attrs.copy(p.found), nil
 }
 
-// cut returns data, which was read at the offset at of the body. If the body has the same bytes
-// there, it returns a slice of the body and needs no memory. An escaped text is never shorter than
-// its value, so the slice is in range.
+// cut returns data as a string. at is the offset in the body where data was read. If the body has the
+// same bytes there, cut returns a slice of the body and needs no memory. An escaped text is never
+// shorter than its value, so the slice is in range.
 func cut[T string | []byte](body string, at int, data T) string {
 	if s := body[at : at+len(data)]; s == string(data) {
 		return s

@@ -14,7 +14,7 @@ func invalidXML(at int, format string, args ...any) error {
 	return fault.Invalidf(at, "Invalid XML at byte %d: "+format+".", append([]any{at}, args...)...)
 }
 
-func mixed(at int) error { return invalidXML(at, "text stands beside elements") }
+func mixed(at int) error { return invalidXML(at, "an element has both text and elements") }
 
 func (p *xmlParser) endsTooEarly() error { return invalidXML(len(p.text), "it ends too early") }
 
@@ -46,8 +46,8 @@ func (p *xmlParser) fail(err error) error {
 	return invalidXML(at, "%s", msg)
 }
 
-// badEntity returns the error for an unknown entity or a wrong reference. what is its text as in the
-// message of the decoder.
+// badEntity returns the error for an unknown entity or a wrong reference. The parameter what is the
+// text of the entity or reference in the message of the decoder.
 func (p *xmlParser) badEntity(what string) error {
 	name, isOpen := strings.CutSuffix(what, " (no semicolon)")
 	at := p.offset() - len(name)

@@ -89,7 +89,7 @@ func errorOf(text []byte) (e yamlError, ok bool) {
 	}
 }
 
-// fail converts an error of the parser to a fault at its mistake.
+// fail converts an error of the parser to a fault with the place of the mistake.
 func (p *yamlParser) fail(err error) error {
 	e := newYAMLError(err)
 	at, begin := p.search(e)

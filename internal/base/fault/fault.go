@@ -51,8 +51,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Invalidf returns an error for invalid input. at is its byte offset, or NoPlace. Every constructor
-// here returns error, not *Error, so that a nil result never becomes a non-nil interface.
+// Invalidf returns an error for invalid input. at is the byte offset of the mistake, or NoPlace. Every
+// constructor here returns error, not *Error, so that a nil result never becomes a non-nil interface.
 func Invalidf(at int, format string, args ...any) error {
 	return &Error{Kind: Invalid, Msg: message(format, args), At: at}
 }

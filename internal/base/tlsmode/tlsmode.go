@@ -22,7 +22,7 @@ func Modes() []string { return []string{Off, Preferred, SkipVerify, VerifyCA, Ve
 // New returns the configuration for a mode and a file with the certificates of authorities. If
 // caFile is empty, it uses the authorities of the system. New returns nil for the modes Off and "".
 // The caller sets the name of the host. For Preferred, the caller also decides whether to connect
-// without TLS. It returns an error for an unknown mode, and for a file that cannot be read or has no
+// without TLS. New returns an error for an unknown mode, and for a file that cannot be read or has no
 // certificates.
 func New(mode, caFile string) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}

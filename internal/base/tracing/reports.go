@@ -13,7 +13,7 @@ import (
 const maxReport = 500
 
 // reports receives the errors of the OpenTelemetry library. While a tracer is being opened, it
-// collects the errors in wrong. Afterwards it passes them to failed.
+// collects the errors in the field wrong. Afterwards it passes each new error to the function failed.
 type reports struct {
 	failed func(error)
 

@@ -25,9 +25,9 @@ type Tracer struct{ provider *trace.TracerProvider }
 
 // Open returns a tracer that sends spans to the endpoint in the standard OTEL_… variables. The
 // OpenTelemetry library also reads service, sampler, headers and certificates from these variables.
-// failed is called with each send error; the text of the error is cut to a limit. The library
-// stores failed in a global variable, so only the failed of the last tracer is called. Open returns
-// an error if a variable is invalid.
+// The function failed is called with each send error; the text of the error is cut to a limit. The
+// library stores this function in a global variable, so only the function of the last tracer is
+// called. Open returns an error if a variable is invalid.
 func Open(ctx context.Context, role, version string, failed func(error)) (t *Tracer, err error) {
 	r := newReports(failed)
 	defer func() {
@@ -51,7 +51,8 @@ func Open(ctx context.Context, role, version string, failed func(error)) (t *Tra
 	return &Tracer{trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))}, nil
 }
 
-// Close sends the remaining spans. It needs at most the duration within, and at most three seconds.
+// Close sends the remaining spans. within limits the duration of Close, which is never longer than
+// three seconds.
 func (t *Tracer) Close(within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), min(within, flushTime))
 	defer cancel()
@@ -87,10 +88,10 @@ func Start(ctx context.Context, name string) (context.Context, Span) {
 	return begin(ctx, t.provider, name, api.WithNewRoot())
 }
 
-// Continue begins a span within an earlier span, which may be from another process. parent is the
-// Parent of the earlier span. links are the Parents of other spans to which the new span is linked;
-// empty links are ignored. The span records nothing if the context has no tracer, or if parent is
-// not valid.
+// Continue begins a span within an earlier span, which may be from another process. parent is the text
+// that Span.Parent returns for the earlier span. links are the same kind of text for other spans, to
+// which the new span is linked; empty links are ignored. The span records nothing if the context has
+// no tracer, or if parent is not valid.
 func Continue(ctx context.Context, name string, kind Kind, parent string, links ...string) (context.Context, Span) {
 	t, ok := ctx.Value(tracerKey{}).(*Tracer)
 	if !ok {

@@ -7,8 +7,9 @@
 //	steps --judge--> items: verb, object, targets              what the caller may see now
 //
 // An asset with parts is called a whole. The model defines the relations to parts (see parts.go).
-// The database finds keys in the order of their moments, so a request reads about as many versions
-// as it returns. A request for certain verbs examines at most maxExamined changes.
+// The database finds keys in the order of their moments, so the number of versions that a request
+// reads is about the number of items that it returns. A request for certain verbs examines at most
+// maxExamined changes.
 //
 // An answer never contains a version, a value or a name that the caller could not read with an
 // as-of query.

@@ -29,8 +29,8 @@ const (
 	howFar  = "4"
 )
 
-// found is a change with the version that it made. If how is far, the asset itself has no version
-// at that moment, and now is the version of the other asset.
+// found is a change with the version that it made. If the field how has the value far, the asset
+// itself has no version at that moment, and the field now has the version of the other asset.
 type found struct {
 	change.At
 	how   how
@@ -51,7 +51,7 @@ const (
 	// of parts, and separately to many-to-many relations from each end.
 	maxLinked = 5000
 	// maxLeft is the maximum number of versions of parts in which withLeft looks for assets that
-	// have left the whole. It reads the latest versions.
+	// have left the whole. It looks in the latest of these versions.
 	maxLeft = 4000
 )
 
@@ -97,9 +97,10 @@ func (x *reader) find(ctx context.Context, in window, n int) (list []found, more
 	return list[:end], more || end < len(list), x.before(ctx, list, end)
 }
 
-// withLeft adds changes by which assets left the whole (the asset of the stream). It reads up to
-// most of the nearest of these changes. If there may be more, cut is true, and the result ends
-// before the last moment that was read. If the result would be empty, withLeft reads more.
+// withLeft adds changes by which assets left the whole (the asset of the stream). It reads the
+// nearest of these changes. The parameter most is their maximum number. If there may be more, cut
+// is true, and the result ends before the last moment that was read. If the result would be empty,
+// withLeft reads more.
 func (x *reader) withLeft(ctx context.Context, list []found, in window, most int) (all []found, cut bool, err error) {
 	for ; ; most *= 2 {
 		query, args := x.root.left(x.tx.Dialect(), x.ask.forward, in, most)
@@ -129,7 +130,7 @@ func together(list []found, n int) int {
 }
 
 // collect runs a statement that finds places, and reads their versions and writes. A place is an
-// asset, a moment, a value of how, and the asset that has a version at that moment.
+// asset, a moment, a value of the type how, and the asset that has a version at that moment.
 func (x *reader) collect(ctx context.Context, places string, args []any) ([]found, error) {
 	query := "SELECT k.id, k.how, u.actor_id, u.at, u.request_id, " + x.loader.Columns + " FROM (" + places +
 		") k JOIN asset_version v ON v.id = k.version_id AND v.moment = k.moment LEFT JOIN audit u ON u.id = v.audit_id ORDER BY v.moment"

@@ -175,9 +175,9 @@ func unversioned(v change.Version, moment int64) change.Step {
 	return change.Step{Now: now, Before: &v}
 }
 
-// grown checks the size of the answer, and reserves memory for the bytes after offset from. The
-// error has the kind fault.Invalid if the answer is too large. It may also be an error of the
-// reservation.
+// grown checks the size of the answer, and reserves memory for the bytes after the offset in the
+// parameter from. The error has the kind fault.Invalid if the answer is too large. It may also be
+// an error of the reservation.
 func (x *reader) grown(from int) error {
 	if x.MaxAnswer > 0 && int64(len(x.w)) > x.MaxAnswer {
 		return fault.Invalidf(fault.NoPlace, "the answer would be too large: the limit is %d bytes; ask for less", x.MaxAnswer)

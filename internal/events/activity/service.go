@@ -15,8 +15,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// patience is the value of Patience in a new Service. A statement takes longer if the parts that
-// refer to the asset by relations have more versions.
+// patience is the value of Patience in a new Service. A request may take longer, because it
+// measures the time only after each batch. Reading a batch takes longer if the parts that refer to
+// the asset by relations have more versions.
 const patience = 500 * time.Millisecond
 
 // Finder runs queries, and returns which assets and versions a member sees.
@@ -70,8 +71,8 @@ type Answer struct {
 	Next int64
 }
 
-// Stream returns a part of the stream of an asset. It contains only what who may see. Example of a
-// body:
+// Stream returns a part of the stream of an asset. The part contains only what the actor may see.
+// Example of a body:
 //
 //	[{"body":{"actor":{…},"verb":"Updated","object":{…},"time":"…","summary":"…",
 //	"provider":{"stream":"Story:1003","commitSeq":1265,"commitId":"…"},"target":[…]}}]

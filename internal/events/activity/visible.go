@@ -30,7 +30,7 @@ func (x *reader) visible(ctx context.Context, all []entry) error {
 	}
 	for i := range all {
 		e := &all[i]
-		if e.how != far { // a far change has no version of its own; its step has a copy of the previous version
+		if e.how != far { // a far change has only a copy of the previous version in its step
 			ask(&e.step.Now, &e.seen)
 		}
 		if e.step.Before == nil {

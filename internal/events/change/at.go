@@ -14,9 +14,9 @@ type At struct{ ID, Moment int64 }
 // maxAt is the maximum number of versions that one statement reads.
 const maxAt = 256
 
-// VersionsAt reads versions and returns them in the order of at. It calls take with the size of
-// each version in bytes, and stops at the first error of take. It returns this error, or an error
-// if a version does not exist.
+// VersionsAt reads versions and returns them in the order of the list at. It calls take with the
+// size of each version in bytes, and stops at the first error of take. It returns this error, or an
+// error if a version does not exist.
 func (l *Loader) VersionsAt(ctx context.Context, q db.Querier, at []At, take func(bytes int64) error) ([]Version, error) {
 	found := make(map[At]*Version, len(at))
 	for from := 0; from < len(at); from += maxAt {

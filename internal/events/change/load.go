@@ -59,9 +59,9 @@ func NewLoader(d *Differ) *Loader {
 	return &Loader{differ: d, Columns: strings.Join(all, ", "), slim: strings.Join(slim, ", ")}
 }
 
-// Versions reads versions of audits, in the order of their moments. It reads at most limit
-// versions, and stops when they are larger than MaxBytes together, but reads at least two. more
-// means that there may be more versions.
+// Versions reads versions of audits, in the order of their moments. The parameter limit is the
+// maximum number of versions. Versions also stops when the versions are larger than MaxBytes
+// together, but reads at least two. The result more is true if there may be more versions.
 func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, limit int) (all []Version, more bool, err error) {
 	if len(audits) == 0 {
 		return nil, false, nil
@@ -95,8 +95,8 @@ func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, lim
 	return ofAudits(all, audits), more, nil
 }
 
-// During reads versions that were current at some moment from first to last. It reads at most limit
-// versions, without long texts and Attrs.
+// During reads versions that were current at some moment from first to last. It reads them without
+// long texts and Attrs. The parameter limit is the maximum number of versions.
 func (l *Loader) During(ctx context.Context, q db.Querier, ids []int64, first, last int64, limit int) ([]Version, error) {
 	in, args := db.InArgs(ids)
 	return l.read(ctx, q, "SELECT "+l.slim+" FROM asset_version v WHERE v.id IN "+in+
@@ -161,8 +161,8 @@ func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[
 	return nil
 }
 
-// beforeOf sets the previous versions of some steps. left is the number of bytes that these
-// versions may still have; beforeOf reduces it.
+// beforeOf sets the previous versions of some steps. The parameter left is the number of bytes that
+// these versions may still have; beforeOf reduces it.
 func (l *Loader) beforeOf(ctx context.Context, q db.Querier, ids, moments []int64, at map[At]*Step, left *int64) error {
 	in, args := db.InArgs(ids)
 	args = append(args, slices.Min(moments), slices.Max(moments))
@@ -198,8 +198,9 @@ type Rows struct {
 	dest         []any
 }
 
-// Rows returns a reader for the rows of a query. Each row has columns for the targets in first, and
-// then the columns of a version. Each row sets the targets in first.
+// Rows returns a reader for the rows of a query. first contains targets for additional columns.
+// Each row has these columns first, and then the columns of a version. Reading a row sets the
+// targets.
 func (l *Loader) Rows(first ...any) *Rows {
 	r := &Rows{model: l.differ.model, dest: first}
 	v := &r.version

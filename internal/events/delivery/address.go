@@ -26,8 +26,8 @@ func refuseNonPublic(_, address string, _ syscall.RawConn) error {
 }
 
 // isPublic reports whether an IP address belongs to the public internet. It returns false for
-// addresses in special, and for IPv6 addresses outside globalUnicast. An IPv4 address that is
-// mapped to IPv6 counts as an IPv4 address.
+// addresses in the list special, and for IPv6 addresses outside globalUnicast. An IPv4 address that
+// is mapped to IPv6 counts as an IPv4 address.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if !a.Is4() && !globalUnicast.Contains(a) {

@@ -26,16 +26,16 @@ func newAnswered() *answered {
 }
 
 // waits reports whether a group of results can leave the counters of a subscription unwritten for
-// now. This is the case if the results are healthy, no failures are stored, and the counters were
-// written less than answeredEvery ago.
+// now. This is the case if the results are healthy (see counts.healthy), no failures are stored,
+// and the counters were written less than answeredEvery ago.
 func (a *answered) waits(id string, c *counts, now time.Time) bool {
 	at, known := a.written[id]
 	return c.healthy() && !c.failing && known && now.Sub(at) < answeredEvery
 }
 
 // stored records which counters a group of results has written, and which counters must be written
-// later. now is the time on the clock of this process. at is the time of the group on the clock of
-// the database, in UTC microseconds.
+// later. The parameter now is the time on the clock of this process. The parameter at is the time
+// of the group on the clock of the database, in UTC microseconds.
 func (a *answered) stored(all map[string]*counts, now time.Time, at int64) {
 	for id, c := range all {
 		switch {
@@ -52,8 +52,9 @@ func (a *answered) stored(all map[string]*counts, now time.Time, at int64) {
 }
 
 // due removes and returns the last answers that must be written now. These are the answers of
-// subscriptions whose counters were written at least answeredEvery ago. If all is true, these are
-// all answers. The result maps the time of the last answer to the subscriptions.
+// subscriptions whose counters were written at least answeredEvery ago. If all is true, due returns
+// the last answers of all subscriptions. The keys of the result are the times of last answers. The
+// values are the ids of the subscriptions with this time.
 func (a *answered) due(now time.Time, all bool) map[int64][]string {
 	due := map[int64][]string{}
 	maps.DeleteFunc(a.written, func(id string, written time.Time) bool {
@@ -69,8 +70,9 @@ func (a *answered) due(now time.Time, all bool) map[int64][]string {
 	return due
 }
 
-// storeAnswered writes at as the time of the last answer of subscriptions. It only logs an error,
-// because the time is used only for display, and the next answer writes a newer time.
+// storeAnswered writes the time of the last answer of subscriptions. The parameter at is this time,
+// and ids are the subscriptions. storeAnswered only logs an error, because the time is used only
+// for display, and the next answer writes a newer time.
 func (s *Sender) storeAnswered(ctx context.Context, at int64, ids []string) {
 	slices.Sort(ids) // all transactions lock rows in this order
 	for in, args := range db.InChunks(ids) {

@@ -33,9 +33,9 @@ func asksForLess(status int, retryAfter time.Duration) bool {
 }
 
 // backoff returns how long the circuit breaker stays open after some failures in a row. It returns
-// 0 if the breaker stays closed. less is the result of asksForLess for an answer. retryAfter is the
-// pause that the receiver asked for, or 0 without such a request. chance is a random number from 0
-// to 1. It spreads the probes of many subscriptions over time.
+// 0 if the breaker stays closed. The parameter less is the result of asksForLess for an answer.
+// retryAfter is the pause that the receiver asked for, or 0 without such a request. chance is a
+// random number from 0 to 1. It spreads the probes of many subscriptions over time.
 func backoff(failures int, schedule []time.Duration, less bool, retryAfter time.Duration, chance float64) time.Duration {
 	if retryAfter > 0 {
 		wait := min(retryAfter, maxRetryAfter)

@@ -92,8 +92,8 @@ const (
 // claim claims the next due deliveries of a subscription, oldest first. It claims nothing while
 // another sender has claimed deliveries of the subscription. It merges deliveries that fit
 // together. It locks the subscription, so claims and fan-outs of the subscription run one after the
-// other. If failing is true, it claims at most one delivery. r is nil if the subscription is
-// deleted. more is true if further deliveries may be due.
+// other. If failing is true, it claims at most one delivery. The result r is nil if the
+// subscription is deleted. The result more is true if further deliveries may be due.
 func (s *Sender) claim(ctx context.Context, id string, failing bool) (all []*Delivery, r *receiver, more bool, err error) {
 	var reserved claiming
 	defer func() { s.queues.unreserve(&reserved) }()
@@ -136,10 +136,12 @@ func (s *Sender) claim(ctx context.Context, id string, failing bool) (all []*Del
 
 // due returns the ids of the deliveries to claim together, and reserves memory for their bytes. The
 // method choose limits the claimed deliveries of this subscription, and the method reserve limits
-// those of all subscriptions. more is true if further deliveries may be due.
+// the claimed deliveries of all subscriptions. The result more is true if further deliveries may be
+// due.
 //
-// A delivery may crash its sender. Its claims then do not end. The more such claims a delivery has,
-// the fewer other deliveries are claimed with it. It is alone in its last claim.
+// A delivery may crash its sender. The claims of such a delivery do not end. The more such claims a
+// delivery has, the fewer other deliveries are claimed with it. In its last claim, the delivery is
+// alone.
 func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int, reserved *claiming) (ids []string, more bool, err error) {
 	rows, err := s.dueRows(ctx, tx, r)
 	if err != nil {

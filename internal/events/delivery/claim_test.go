@@ -117,9 +117,9 @@ func TestClaimedDeliveriesAreRenewed(t *testing.T) {
 }
 
 // TestDeliveriesWithoutAnEndAreClaimedAlone starts with the claims of a sender that has crashed.
-// These claims of many subscriptions did not end. The more such claims deliveries have, the fewer
-// of them must be claimed together, over all subscriptions. So only the delivery that crashes its
-// senders is set aside.
+// These claims are for deliveries of many subscriptions, and they did not end. The more such claims
+// deliveries have, the fewer of them must be claimed together, over all subscriptions. So only the
+// delivery that crashes its senders is set aside.
 func TestDeliveriesWithoutAnEndAreClaimedAlone(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

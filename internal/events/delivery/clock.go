@@ -18,9 +18,9 @@ type clock struct {
 	last int64 // UTC microseconds
 }
 
-// isBack reports whether the clock of the database was set back since the last call. now is the
-// current time of that clock in UTC microseconds. In the first call both results are true, because
-// the clock may have been set back before.
+// isBack reports whether the clock of the database was set back since the last call. The parameter
+// now is the current time of that clock in UTC microseconds. In the first call both results are
+// true, because the clock may have been set back before.
 func (c *clock) isBack(now int64) (isBack, isFirst bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,7 +35,8 @@ func (c *clock) isBack(now int64) (isBack, isFirst bool) {
 //
 //   - Deliveries become due now if they have no attempts, or if their last failure is in the
 //     future.
-//   - Leases become shorter if they end later than a lease can end. Their senders may have stopped.
+//   - Leases become shorter if they end later than a lease that begins now. Their senders may have
+//     stopped.
 //   - Circuit breakers end their backoff. At the start of the sender, only a backoff that is
 //     longer than the maximum ends.
 //

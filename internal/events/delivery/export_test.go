@@ -17,8 +17,8 @@ type Stepped struct {
 	done []*result // results that are not stored yet
 }
 
-// NewStepped returns a sender that has claimed nothing. now replaces the clock, after replaces the
-// timers, and chance replaces the random numbers from 0 to 1.
+// NewStepped returns a sender that has claimed nothing. The parameters now, after and chance
+// replace the clock, the timers, and the random numbers from 0 to 1.
 func (s *Store) NewStepped(o Options, now func() time.Time, after func(time.Duration, func()), chance func() float64) *Stepped {
 	n := &Stepped{Sender: s.NewSender(o)}
 	n.now, n.after, n.chance = now, after, chance
@@ -27,8 +27,8 @@ func (s *Store) NewStepped(o Options, now func() time.Time, after func(time.Dura
 	return n
 }
 
-// Next calls queues.next for the queue of a subscription, and returns the delivery to send. moved
-// is false if there is no queue, or if the queue has to wait.
+// Next calls queues.next for the queue of a subscription, and returns the delivery to send. The
+// result moved is false if there is no queue, or if the queue has to wait.
 func (s *Stepped) Next(subscription string) (d *Delivery, moved bool) {
 	s.queues.mu.Lock()
 	q := s.queues.byID[subscription]
@@ -52,8 +52,9 @@ type Begun struct {
 	slot *slot
 }
 
-// Begin begins the request of a delivery. began is false if no slot is free. If the delivery must
-// not be sent, req is nil. Then next is the delivery that the queue sends instead, or nil.
+// Begin begins the request of a delivery. The result began is false if no slot is free. If the
+// delivery must not be sent, req is nil. Then the result next is the delivery that the queue sends
+// instead, or nil.
 func (s *Stepped) Begin(d *Delivery) (req *Begun, next *Delivery, began bool) {
 	q := d.queue
 	kind := s.queues.slots.of(q.failing || d.attempts > 0, q.slow)
@@ -95,7 +96,8 @@ type Ended struct {
 	Outcome  Outcome
 }
 
-// Unstored returns the oldest results that are not stored yet, at most as many as most.
+// Unstored returns the oldest results that are not stored yet. The parameter most is their maximum
+// number.
 func (s *Stepped) Unstored(most int) (all []Ended) {
 	for _, res := range s.done[:min(most, len(s.done))] {
 		all = append(all, Ended{res.d, res.receiver.url, res.receiver.since, res.status, res.outcome})

@@ -25,9 +25,9 @@ const (
 // the maximum number of events in a batch.
 func (d *Delivery) mayGrow(batch int) bool { return 2*d.Events <= batch && 2*d.size() <= MaxBytes }
 
-// batches splits deliveries into batches. The deliveries of a batch can be merged: they are fresh,
-// and together they have at most most events and MaxBytes bytes. A delivery that cannot be merged
-// is a batch with one element.
+// batches splits deliveries into batches. The deliveries of a batch can be merged: they are fresh
+// (see Delivery.fresh), and together they have at most MaxBytes bytes. The parameter most is the
+// maximum number of their events. A delivery that cannot be merged is a batch with one element.
 func batches(all []*Delivery, most int) [][]*Delivery {
 	var found [][]*Delivery
 	events, size := 0, 0

@@ -144,7 +144,7 @@ func (s *Sender) measureFailing(ctx context.Context) error {
 	return err
 }
 
-// maxBehind is the maximum number of subscriptions that have gauges of due deliveries of their own.
+// maxBehind is the maximum number of subscriptions whose due deliveries have separate gauges.
 const maxBehind = 50
 
 // failingAfter is a number of failures in a row. measureDue skips subscriptions with at least this
@@ -156,7 +156,7 @@ const failingAfter = 3
 const measureDueEvery = 10 * time.Second
 
 // mayMeasureDue reports whether the last measurement was at least measureDueEvery ago. In this case
-// it stores now as the time of the last measurement.
+// it stores the parameter now as the time of the last measurement.
 func (s *Sender) mayMeasureDue(now time.Time) bool {
 	last := s.measured.Load()
 	return now.UnixNano()-last >= int64(measureDueEvery) && s.measured.CompareAndSwap(last, now.UnixNano())

@@ -30,13 +30,13 @@ type inOrder struct {
 	first  []dueRow            // deliveries that may be sent
 	behind map[string]bool     // ids of deliveries that wait for an earlier delivery of their asset
 	early  []string            // ids of deliveries whose asset has earlier changes without a fan-out; they must wait
-	follow map[string][]dueRow // by id of a delivery in first: the deliveries that are sent with it
+	follow map[string][]dueRow // key: id of a delivery in the field first; value: the deliveries that are sent with it
 }
 
 // plan sorts due deliveries into the groups of inOrder. unfanned maps an asset to its first moment
 // without a fan-out. lines maps an asset to its waiting deliveries in the order of their moments.
-// In lines, plan finds the deliveries to send together. most is the maximum number of events to
-// send together.
+// The function plan uses lines to find the deliveries that are sent together. The parameter most is
+// the maximum number of events that are sent together.
 func plan(rows []dueRow, unfanned map[int64]int64, lines map[int64][]dueRow, most int) inOrder {
 	o := inOrder{behind: map[string]bool{}, follow: map[string][]dueRow{}}
 	for _, d := range rows {
@@ -68,8 +68,8 @@ func plan(rows []dueRow, unfanned map[int64]int64, lines map[int64][]dueRow, mos
 	return o
 }
 
-// assetsOf returns the assets of the rows that are not behind. The result is sorted and has no
-// duplicates.
+// assetsOf returns the assets of the rows whose field behind is false. The result is sorted and has
+// no duplicates.
 func assetsOf(rows []dueRow) []int64 {
 	var all []int64
 	for _, d := range rows {
@@ -107,7 +107,8 @@ func (s *Sender) planOrder(ctx context.Context, tx *db.Tx, r *receiver, rows []d
 }
 
 // unfanned maps each asset to the moment of its first change without a fan-out. If the fan-out of
-// that change creates a delivery, it must be sent before the deliveries of later moments.
+// that change creates a delivery, this delivery must be sent before the deliveries of later
+// moments.
 func (s *Sender) unfanned(ctx context.Context, tx *db.Tx, assets []int64) (map[int64]int64, error) {
 	found := map[int64]int64{}
 	if len(assets) == 0 {
@@ -179,9 +180,10 @@ func next(ctx context.Context, tx *db.Tx, ids []string) (map[string]string, erro
 	return found, nil
 }
 
-// releaseNext makes deliveries due after the earlier deliveries of their assets have ended.
-// following is the result of next. givenUp reports whether an earlier delivery has ended without
-// success. In that case the next delivery of the asset stores the id of the earlier delivery.
+// releaseNext must be called when deliveries have ended. It makes the next deliveries of the same
+// assets due. following is the result of the function next. givenUp reports whether an earlier
+// delivery has ended without success. In that case the next delivery of the asset stores the id of
+// the earlier delivery.
 func releaseNext(ctx context.Context, tx *db.Tx, following map[string]string, givenUp func(id string) bool, now int64) error {
 	var all []string
 	for id, follower := range following {
@@ -252,7 +254,7 @@ type dueRow struct {
 	bytes       int   // size of the payload in bytes
 	asset       int64 // stored id of the asset; 0: the order does not matter
 	first, last int64 // first and last moment
-	fresh       bool  // true: may be merged; never claimed, sent or requested again, and not a test
+	fresh       bool  // true: may be merged, because it was never claimed, sent or requested again, and is not a test
 	behind      bool  // true: an earlier delivery of the asset waits
 	leased      bool  // true: the lease has not ended
 }
@@ -280,7 +282,7 @@ func (s *Sender) giveUpFirst(ctx context.Context, tx *db.Tx, r *receiver, ids []
 }
 
 // isGivenUp returns a function. The function reports whether the delivery with an id has ended
-// without success. all has the results of the deliveries that have ended.
+// without success. The parameter all has the results of the deliveries that have ended.
 func isGivenUp(all []*result) func(id string) bool {
 	return func(id string) bool {
 		return slices.ContainsFunc(all, func(res *result) bool { return res.d.ID == id && res.outcome != Delivered })

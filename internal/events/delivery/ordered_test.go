@@ -145,7 +145,8 @@ func (f *fixture) end(n *Sender, r *receiver, outcome Outcome, all ...*Delivery)
 }
 
 // TestAFailingDeliveryHoldsItsAsset checks that a failing delivery stops only the later deliveries
-// of its asset, until it is given up. Then the receipt of the next delivery must contain its id.
+// of its asset, until it is given up. Then the receipt of the next delivery must contain the id of
+// the failed delivery.
 func TestAFailingDeliveryHoldsItsAsset(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

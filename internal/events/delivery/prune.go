@@ -64,8 +64,8 @@ func (s *Store) pruneDeliveries(ctx context.Context, state int) error {
 // have asked to deliver it again after Prune has selected it.
 func (s *Store) isEnded() string { return " AND state <> 0 AND due <= " + s.db.Dialect.NowMicros }
 
-// delete deletes the rows with these ids that still meet a condition. still is the SQL of the
-// condition and begins with AND. If still is empty, there is no condition.
+// delete deletes the rows with these ids that still meet a condition. The parameter still is the
+// SQL of the condition and begins with AND. If it is empty, there is no condition.
 func (s *Store) delete(ctx context.Context, table, still string, ids []string) error {
 	in, args := db.InArgs(ids)
 	r, err := s.db.Exec(ctx, "DELETE FROM "+table+" WHERE id IN "+in+still, args...)
@@ -78,7 +78,7 @@ func (s *Store) delete(ctx context.Context, table, still string, ids []string) e
 }
 
 // remove deletes rows until the query returns no more rows. The query must select ids and sizes in
-// bytes, of at most pruneRows rows. still is a condition as in delete.
+// bytes, of at most pruneRows rows. The parameter still is a condition as in delete.
 func (s *Store) remove(ctx context.Context, table, still, query string, args ...any) error {
 	for {
 		ids, more, err := db.Removable(ctx, s.db, query, args...)

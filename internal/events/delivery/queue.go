@@ -9,8 +9,8 @@ import (
 
 // queue sends the deliveries of one subscription in order. Its window is the maximum number of
 // requests in flight. The window is 1 at first and after a failure. It grows by 1 with each
-// success, up to Options.InFlight. If the receiver is slow, the maximum is the share of the queue
-// in the slow slots. queues.mu guards the fields.
+// success, up to Options.InFlight. If the receiver is slow, the maximum is instead the number of
+// slow slots that each slow queue may use. queues.mu guards the fields.
 type queue struct {
 	id        string      // id of the subscription
 	receiver  *receiver   // the subscription as it was last read
@@ -73,10 +73,10 @@ const (
 	claimTime       = 50 * time.Millisecond // an estimate, rather too high, of how long a claim takes
 )
 
-// claimBelow returns a number of pending deliveries. When a queue has fewer, it claims more while
-// it sends. The number is how many deliveries the queue sends during one claim, if window requests
-// are in flight and each request takes took. A queue does not claim earlier, because deliveries
-// that wait in the database can be merged into larger batches.
+// claimBelow returns a number of pending deliveries. A queue with fewer pending deliveries claims
+// more while it sends. The number is how many deliveries the queue sends during one claim. window
+// is the number of requests in flight, and took is the duration of one request. A queue does not
+// claim earlier, because deliveries that wait in the database can be merged into larger batches.
 func claimBelow(window int, took time.Duration) int {
 	if took <= 0 {
 		return claimBelowFirst
@@ -90,8 +90,8 @@ func (q *queue) claimBelow() int { return claimBelow(q.window, q.took) }
 // deliveries.
 func (q *queue) isLow() bool { return q.more && !q.failing && len(q.pending) < q.claimBelow() }
 
-// nextWindow returns the window after an attempt: 1 after a failure, and window+1 after a
-// success, with most as the upper limit.
+// nextWindow returns the window after an attempt: 1 after a failure, and window+1 after a success.
+// The parameter most is the upper limit.
 func nextWindow(window int, outcome Outcome, most int) int {
 	if outcome != Delivered {
 		return 1
@@ -145,10 +145,10 @@ func (qs *queues) run(q *queue) {
 	}
 }
 
-// next returns the next delivery that the queue has to send. If d is nil, next has waited or
-// claimed, and more reports whether to call next again. A queue ends only if a claim has found
-// nothing and all results are stored. Until then, other workers do not claim the due deliveries of
-// the subscription.
+// next returns the next delivery that the queue has to send. If d is nil, next has waited or has
+// claimed deliveries, and more reports whether the caller must call next again. A queue ends only
+// if a claim has found nothing and all results are stored. Until then, other workers do not claim
+// the due deliveries of the subscription.
 func (qs *queues) next(q *queue) (d *Delivery, more bool) {
 	qs.mu.Lock()
 	closed := qs.closed
@@ -286,8 +286,8 @@ func (qs *queues) current(q *queue) *receiver {
 }
 
 // finish ends a request and updates its queue with the result. If res is nil, nothing was sent.
-// finish returns the delivery that the calling goroutine sends next, or nil. This costs less than a
-// new goroutine for each delivery.
+// finish returns the delivery that the calling goroutine sends next, or nil. To send it in the same
+// goroutine costs less than a new goroutine for each delivery.
 func (qs *queues) finish(q *queue, res *result) *Delivery {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()

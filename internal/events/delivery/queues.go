@@ -91,9 +91,10 @@ type claiming struct {
 // found.
 func mostSuspects(unended int) int { return max(1, 64>>(2*unended)) }
 
-// reserve counts a delivery that is about to be claimed. It adds the delivery to qs.coming and to
-// own, which has the counts of the caller. It returns false if the queues would hold too many bytes
-// or too many suspects. If the queues hold no bytes, it accepts a delivery of any size.
+// reserve counts a delivery that is about to be claimed. It adds the delivery to the counts in
+// qs.coming, and to the counts of the caller, which are in the parameter own. It returns false if
+// the queues would hold too many bytes or too many suspects. If the queues hold no bytes, it
+// accepts a delivery of any size.
 func (qs *queues) reserve(d *dueRow, own *claiming) bool {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -128,8 +129,8 @@ func (qs *queues) maySuspect(unended int) bool {
 	return n < mostSuspects(unended)
 }
 
-// unreserve removes the counts in own from qs.coming. It is called after the deliveries were
-// claimed, and also if they could not be claimed.
+// unreserve removes the counts of the caller, which are in the parameter own, from qs.coming. It is
+// called after the deliveries were claimed, and also if they could not be claimed.
 func (qs *queues) unreserve(own *claiming) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -269,8 +270,8 @@ func (qs *queues) forget(d *Delivery) {
 	}
 }
 
-// drop removes a delivery from memory whose claim is lost, so that it is not sent. If its request
-// is in flight, settled is called after the request ends. The caller must hold qs.mu.
+// drop removes from memory a delivery whose claim is lost, so that the delivery is not sent. If its
+// request is in flight, settled is called after the request ends. The caller must hold qs.mu.
 func (qs *queues) drop(d *Delivery) {
 	qs.forget(d)
 	q := d.queue
@@ -282,7 +283,8 @@ func (qs *queues) drop(d *Delivery) {
 }
 
 // release releases the claims of the pending deliveries in the queue of a subscription, and the
-// claims of others. If there is no queue for id, it releases only the claims of others.
+// claims of the deliveries in the list others. If the subscription has no queue, it releases only
+// the claims in the list.
 func (qs *queues) release(id string, others ...*Delivery) {
 	all := others
 	qs.mu.Lock()
@@ -317,7 +319,8 @@ func (qs *queues) close() {
 	clear(qs.claimed)
 }
 
-// leasedBefore returns the claimed deliveries whose leases began, or were last renewed, before at.
+// leasedBefore returns the claimed deliveries whose leases began, or were last renewed, before the
+// time at.
 func (qs *queues) leasedBefore(at time.Time) (all []*Delivery) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()

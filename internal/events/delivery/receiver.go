@@ -40,8 +40,8 @@ func (r *receiver) maxBatch() int {
 	return MaxEvents
 }
 
-// readReceivers reads subscriptions and adds them to found by id. clauses is the part of the SQL
-// statement after the table name.
+// readReceivers reads subscriptions and adds them to the map found, by id. clauses is the part of
+// the SQL statement after the table name.
 func (s *Sender) readReceivers(ctx context.Context, q db.Querier, clauses string, args []any, found map[string]*receiver) error {
 	at := s.now()
 	return db.Each(ctx, q, `SELECT id, url, authorization, secret, previous_secret, previous_until, enabled, paused, max_batch, ordered,

@@ -14,7 +14,7 @@ const redeliverRows = 500
 // receipt, or by time.
 type Selection struct {
 	Delivery     string // id of the delivery
-	Receipt      string // id of one of its receipts
+	Receipt      string // id of a receipt of the delivery
 	Since, Until int64  // range of the commit time of the newest change, in UTC microseconds; both ends included
 }
 

@@ -121,7 +121,8 @@ func label(res *result) string {
 	}
 }
 
-// post sends the request, stores the answer in res, and returns the wait in its Retry-After header.
+// post sends the request, stores the answer in res, and returns the wait in the Retry-After header
+// of the answer.
 func (s *Sender) post(ctx context.Context, res *result) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
@@ -138,7 +139,7 @@ func (s *Sender) post(ctx context.Context, res *result) time.Duration {
 	defer answer.Body.Close()
 	res.status = answer.StatusCode
 	res.headers = storedHeaders(answer.Header, res.secrets)
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1)) // an incomplete body is stored, too
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1)) // an incomplete body is also stored
 	res.answer = storedAnswer(body, err == nil, res.secrets)
 	return retryAfter(answer.Header.Get("Retry-After"), time.Now())
 }
@@ -223,7 +224,7 @@ func failureText(err error) string {
 }
 
 // storedAnswer returns the part of an answer that is stored: valid text without secrets, at most
-// maxAnswer bytes. whole is false if body does not contain the end of the answer.
+// maxAnswer bytes. The parameter whole is false if body does not contain the end of the answer.
 func storedAnswer(body []byte, whole bool, secrets secretTexts) string {
 	if len(body) > maxAnswer {
 		body, whole = body[:maxAnswer], false
@@ -274,7 +275,7 @@ func SecretKey(secret string) ([]byte, bool) {
 	return key, ok && err == nil && len(key) >= minSecret && len(key) <= maxSecret
 }
 
-// sign returns one signature for the Webhook-Signature header. at is the value of
+// sign returns one signature for the Webhook-Signature header. The parameter at is the value of
 // Webhook-Timestamp, in seconds since 1970.
 func sign(key []byte, id string, at int64, body []byte) string {
 	mac := hmac.New(sha256.New, key)

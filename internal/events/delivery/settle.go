@@ -68,8 +68,8 @@ type stored struct {
 func (c *stored) isOf(r *receiver) bool { return c.url == r.url && c.since == r.since }
 
 // lockCounters locks and reads the counters that a group of results may change. If ordered
-// deliveries have ended, it locks all subscriptions of the group. Then the ends and claims of a
-// subscription run one after the other.
+// deliveries have ended, it locks all subscriptions of the group. Then, for each subscription,
+// claims and the ends of deliveries run one after the other.
 func (s *Sender) lockCounters(ctx context.Context, tx *db.Tx, all []*result, began time.Time) (map[string]*stored, error) {
 	ordered := slices.ContainsFunc(all, (*result).endsInOrder)
 	var ids, healthy []string
@@ -238,7 +238,7 @@ type counts struct {
 	delivered   bool          // true: an attempt succeeded, so the stored counts of failures start again at 0
 	failures    int           // failed attempts in a row at the end of the group
 	exhausted   int           // failed deliveries in a row at the end of the group
-	asksForLess bool          // true: one of these failures asks for less
+	asksForLess bool          // true: one of these failures asks for less, see the function asksForLess
 	retryAfter  time.Duration // the longest pause that these failures ask for; 0: none
 }
 
@@ -264,8 +264,8 @@ func (c *counts) healthy() bool {
 	return *c == counts{failing: c.failing, answered: true, delivered: true}
 }
 
-// countAll returns the counts of a group by subscription. If known contains the counters of a
-// subscription, results of earlier receivers of the subscription are not counted.
+// countAll returns the counts of a group by subscription. If the map known contains the counters of
+// a subscription, results of earlier receivers of the subscription are not counted.
 func countAll(all []*result, known map[string]*stored) map[string]*counts {
 	counted := map[string]*counts{}
 	for _, res := range all {
@@ -366,8 +366,8 @@ func (s *Sender) settle(ctx context.Context, tx *db.Tx, all []*result, now int64
 	return nil
 }
 
-// update sets columns of deliveries. set is the SQL text after SET, and args are the arguments in
-// set.
+// update sets columns of deliveries. The parameter set is the SQL text after SET, and args are the
+// arguments of this text.
 func update(ctx context.Context, tx *db.Tx, ids []string, set string, args ...any) error {
 	for in, list := range db.InChunks(ids) {
 		if _, err := tx.Exec(ctx, "UPDATE webhook_delivery SET "+set+" WHERE id IN "+in, append(slices.Clone(args), list...)...); err != nil {

@@ -23,7 +23,7 @@ type model struct {
 	urls, headers int                      // how many URLs and headers were made
 	seq           int64                    // sequence id of the last event
 	events        map[eventKey]*fate
-	seen          map[string]int // by what has happened: how often it has happened
+	seen          map[string]int // key: something that has happened; value: how often it has happened
 }
 
 // subscription is the expected current state of a subscription.
@@ -162,8 +162,8 @@ func (m *model) of(s *subscription, text []byte) (all []*fate) {
 	return all
 }
 
-// begins compares a request that begins with the current state of its subscription and its
-// delivery.
+// begins must be called when a request begins. It compares the request with the current state of
+// its subscription and of its delivery.
 func (m *model) begins(req *delivery.Begun) {
 	d := req.Delivery
 	s := m.byID[d.Subscription]
@@ -189,8 +189,8 @@ func (m *model) begins(req *delivery.Begun) {
 	}
 }
 
-// answers returns the answer of a receiver to a request. wait is the wait in its Retry-After
-// header, or 0.
+// answers returns the answer of a receiver to a request. wait is the wait in the Retry-After header
+// of the answer, or 0.
 func (m *model) answers(req *delivery.Begun) (status int, wait time.Duration) {
 	status, known := m.moods[req.Request.URL.String()]
 	if !known {

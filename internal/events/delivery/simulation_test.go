@@ -64,7 +64,7 @@ type sim struct {
 	name    string // name of the last step
 
 	clock   int64 // time of all processes, in UTC microseconds
-	ahead   int64 // clock of the database minus clock, in microseconds
+	ahead   int64 // time of the database minus the field clock, in microseconds
 	jumped  int64 // value of clock at the last change of ahead
 	timers  []timer
 	senders []*process
@@ -91,7 +91,7 @@ var schedule = []time.Duration{time.Second}
 // disableAfter is the number of failed deliveries in a row that disables a subscription.
 const disableAfter = 2
 
-// episode runs one episode. It counts in seen how often each thing happens.
+// episode runs one episode. It counts in the map seen how often each thing happens.
 func episode(t *testing.T, d *db.DB, seed uint64, seen map[string]int) {
 	t.Helper()
 	box, err := secret.New([]byte(strings.Repeat("k", 32)))
@@ -235,7 +235,7 @@ func (x *sim) subscription() *subscription {
 	return x.model.subscriptions[x.rnd.IntN(len(x.model.subscriptions))]
 }
 
-// live calls do with a random process. It does nothing if that process is stopped.
+// live calls the function do with a random process. It does nothing if that process is stopped.
 func (x *sim) live(do func(*process)) {
 	if p := x.process(); p.stopped <= x.clock {
 		do(p)

@@ -19,7 +19,7 @@ type View struct {
 	ID          string `json:"id"`
 	State       string `json:"state"`         // one of the names in States
 	Why         string `json:"why,omitempty"` // why the delivery waits, see block.reason; empty: it does not wait
-	Due         string `json:"due,omitempty"` // time of the next attempt; empty: not waiting, or no known time
+	Due         string `json:"due,omitempty"` // time of the next attempt; empty: unknown, or the delivery does not wait
 	Test        bool   `json:"test,omitempty"`
 	Events      int    `json:"events"`
 	First       int64  `json:"firstSequenceId"`

@@ -50,7 +50,7 @@ func (v *Values) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(v))
 }
 
-// Variables returns With, converted to the type that Finder uses.
+// Variables returns the field With, converted to the type that Finder uses.
 func (d *Definition) Variables() map[string][]string {
 	with := make(map[string][]string, len(d.With))
 	for name, values := range d.With {

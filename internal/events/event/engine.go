@@ -14,8 +14,8 @@ import (
 
 // Finder reads assets as they were at a moment.
 type Finder interface {
-	// Matching reports for each asset in at whether the actor sees the asset and all filters match
-	// it. It uses the data of the asset at its moment. All assets are of type typ.
+	// Matching reports whether the actor sees an asset and all filters match it, for each asset in
+	// the list at. It uses the data of the asset at its moment. All assets are of type typ.
 	Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string,
 		with map[string][]string, at []oid.OID) ([]bool, error)
 	// Snapshot returns one row per asset, with the data at its moment. A row is nil if the actor

@@ -27,7 +27,7 @@ type Event struct {
 
 	// gone contains rules for the case that the change hides the asset from the member of the rule.
 	// At first it contains rules for which this is possible. After Matcher.look it contains only
-	// rules for which it is true; these rules are also in Rules.
+	// rules for which this has happened; these rules are also in Rules.
 	gone []*Rule
 
 	views           map[int64]*view // key: stored id of the member of a userContext; value: what this member sees

@@ -41,9 +41,9 @@ func (x *Index) In(tx db.Querier) *Index {
 	return &other
 }
 
-// Add adds a rule for an event definition. order is the position of the definition in its target.
-// The error has the kind fault.Invalid if the model does not have a type or token of the
-// definition.
+// Add adds a rule for an event definition. The parameter order is the position of the definition in
+// its target. The error has the kind fault.Invalid if the model does not have a type or token of
+// the definition.
 func (x *Index) Add(t *Target, order int, d *Definition) error {
 	from, ok := x.Model.Type(d.From)
 	if !ok {

@@ -45,8 +45,8 @@ func (x *Engine) Printer(ctx context.Context, events []*Event) (*Printer, error)
 }
 
 // addTypes adds the types of the assets to which a changed relation refers. If the relation allows
-// only one type, no read is needed. Otherwise addTypes appends the ids of the assets to others, and
-// the caller must read their types.
+// only one type, no read is needed. Otherwise addTypes appends the ids of the assets to the list
+// others, and the caller must read their types.
 func (p *Printer) addTypes(c *change.Change, others []int64) []int64 {
 	if c.Attr.Kind != meta.Relation {
 		return others

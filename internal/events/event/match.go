@@ -15,7 +15,7 @@ import (
 type Matcher struct {
 	index   *Index
 	actors  Actors
-	decided func(by string, n int) // called with the number of evaluated filters; by is "memory" or "sql"
+	decided func(by string, n int) // called with the number of evaluated filters; the argument by is "memory" or "sql"
 	related memfilter.Related
 	rows    map[string]map[*Event]json.RawMessage // snapshot rows by Rule.rowKey
 	size    int64                                 // total size of rows in bytes
@@ -27,7 +27,7 @@ type Matcher struct {
 }
 
 // NewMatcher returns a matcher for the rules of x. It calls decided with the number of filters that
-// it has evaluated. by is "memory" or "sql".
+// it has evaluated. The argument by is "memory" or "sql".
 func (x *Index) NewMatcher(actors Actors, decided func(by string, n int)) *Matcher {
 	return &Matcher{index: x, actors: actors, decided: decided, rows: map[string]map[*Event]json.RawMessage{}}
 }
@@ -101,7 +101,7 @@ func (m *Matcher) events(ctx context.Context, audits map[int64]*Audit, all []cha
 
 // candidatesOf returns the rules that may match a version. It checks the type, and the filters that
 // can be evaluated in memory. generation is the generation of subscriptions at the write of the
-// version. candidatesOf adds the results of the filters to count.
+// version. candidatesOf counts the results of the filters in count.
 func (x *Index) candidatesOf(in memfilter.Input, generation int64, count *[memfilter.True + 1]int) (c candidates) {
 	for _, r := range x.of(in.Version) {
 		if generation < r.Target.Since {
@@ -186,14 +186,14 @@ func (m *Matcher) filter(ctx context.Context, events []*Event) error {
 	return nil
 }
 
-// evaluate sets matched for each event. The value is true if the filter of the rule matches the
-// data that the actor sees. For all events with the result Unknown in memory, one SQL statement
-// decides.
+// evaluate sets the value of each event in the map matched. The value is true if the filter of the
+// rule matches the data that the actor sees. For all events with the result Unknown in memory, one
+// SQL statement decides.
 func (m *Matcher) evaluate(ctx context.Context, r *Rule, who auth.Actor, events []*Event, matched map[*Event]bool) error {
 	var unknown []*Event
 	for _, e := range events {
 		got := memfilter.Unknown
-		if r.memory != nil && r.hasContext { // without a userContext, candidatesOf has already evaluated the filter
+		if r.memory != nil && r.hasContext { // candidatesOf has evaluated this filter only without the rights of the actor
 			got = r.memory.Evaluate(memfilter.Input{Version: &e.Step.Now, Related: m.related, Actor: &who})
 		}
 		if matched[e] = got == memfilter.True; got == memfilter.Unknown {
@@ -212,9 +212,9 @@ func (m *Matcher) evaluate(ctx context.Context, r *Rule, who auth.Actor, events 
 	return err
 }
 
-// Snapshots reads the snapshot rows that the rules of the events select. If the member of a rule
-// saw the asset only before the change, it reads no row for the rule. It returns change.ErrTooLarge
-// if the rows are larger than MaxSize bytes, or an error of the memory.Hold in ctx.
+// Snapshots reads the snapshot rows that the rules of the events select. Snapshots reads no row for
+// a rule whose member saw the asset only before the change. It returns change.ErrTooLarge if the
+// rows are larger than MaxSize bytes, or an error of the memory.Hold in ctx.
 func (m *Matcher) Snapshots(ctx context.Context, events []*Event) error {
 	all := func(e *Event) []*Rule {
 		if len(e.gone) == 0 {

@@ -26,7 +26,7 @@ type Printer struct {
 	types   map[int64]*meta.Type // by stored id: type of an asset to which a relation refers
 	members map[int64][]byte     // by stored id: an instigator as JSON
 
-	last *Event // the event whose common part is in text, in the form Whole; nil: there is no such event
+	last *Event // the event whose common part, in the form Whole, is in the field text; nil: no event
 	text []byte
 }
 
@@ -77,15 +77,16 @@ func (p *Printer) appendCommon(b []byte, e *Event, form Form) ([]byte, error) {
 }
 
 // Test appends a test event. The member is both the target asset and the instigator of the event.
-// stored is the stored id of the member, and at is the time of the event in UTC microseconds.
+// The parameter stored is the stored id of the member, and at is the time of the event in UTC
+// microseconds.
 func (p *Printer) Test(b []byte, webhookID string, member oid.OID, stored, at int64) []byte {
 	b = append(b, `{"webhookId":`...)
 	b = append(value.AppendString(b, webhookID), ',')
 	return append(p.head(b, 0, Test, at, p.members[stored], "", member), `],"snapshot":[]}`...)
 }
 
-// head appends the part of an event before its changes. by is the instigator as JSON. request is
-// the id of the write, or empty if no write made the event.
+// head appends the part of an event before its changes. The parameter by is the instigator as JSON.
+// request is the id of the write, or empty if no write made the event.
 func (p *Printer) head(b []byte, sequence int64, kind Type, at int64, by []byte, request string, target oid.OID) []byte {
 	b = append(b, `"sequenceId":`...)
 	b = strconv.AppendInt(b, sequence, 10)

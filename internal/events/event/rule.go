@@ -32,7 +32,7 @@ type Rule struct {
 	rowKey     string            // rules with the same key have the same snapshots
 }
 
-// newRule compiles an event definition. from is the type in the definition.
+// newRule compiles an event definition. The parameter from is the type in the definition.
 func newRule(m *meta.Model, from *meta.Type, t *Target, order int, d *Definition) (*Rule, error) {
 	r := &Rule{Target: t, order: order, from: d.From, filter: d.Filter, with: d.Variables(), sel: d.Select}
 	if d.UserContext != "" {

@@ -17,7 +17,7 @@ import (
 // view describes which parts of an event the member in a userContext sees. It uses the rights of
 // the member at the moment of the change, also for the data before the change.
 type view struct {
-	before, after bool   // before: the member sees the asset before the change; after: the same after the change
+	before, after bool   // before: the member sees the asset before the change; after: the member sees it after the change
 	instigator    bool   // true: the member sees the member who made the change
 	old, new      []bool // by index of the change: whether the member sees its old value, and its new value
 }
@@ -103,7 +103,7 @@ func (m *Matcher) look(ctx context.Context, events []*Event) error {
 	return m.leave(ctx, events)
 }
 
-// inContext returns the rules that have a userContext, and that match the event or are in gone.
+// inContext returns the rules that have a userContext, and that match the event or are in e.gone.
 func (e *Event) inContext() []*Rule {
 	var all []*Rule
 	for _, r := range slices.Concat(e.Rules, e.gone) {
@@ -114,8 +114,8 @@ func (e *Event) inContext() []*Rule {
 	return all
 }
 
-// leave checks the rules in gone. If the filter of a rule matched before the change, leave adds the
-// rule to the matching rules. Otherwise it removes the rule from gone.
+// leave checks the rules in Event.gone. If the filter of a rule matched before the change, leave
+// adds the rule to the matching rules. Otherwise it removes the rule from Event.gone.
 func (m *Matcher) leave(ctx context.Context, events []*Event) error {
 	left := func(e *Event) []*Rule { return e.gone }
 	for _, p := range predicates(events, left, func(r *Rule) string { return r.filterKey }) {
@@ -158,8 +158,8 @@ type sight struct {
 	to []*bool // variables to which the result is written
 }
 
-// lookAs sets the view of one member of a userContext for each event. who is the same member as an
-// actor.
+// lookAs sets the view of one member of a userContext for each event. The parameter who is the same
+// member as an actor.
 func (m *Matcher) lookAs(ctx context.Context, who auth.Actor, member int64, events []*Event) error {
 	others, err := m.others(ctx, who, events)
 	if err != nil {
@@ -212,8 +212,8 @@ func (m *Matcher) lookAs(ctx context.Context, who auth.Actor, member int64, even
 	return nil
 }
 
-// answer finds out, with SQL, whether an actor sees the versions in open. It stores the results in
-// sight.to.
+// answer finds out, with SQL, whether an actor sees the versions in the map open. It stores the
+// results in sight.to.
 func (m *Matcher) answer(ctx context.Context, who auth.Actor, open map[*meta.Type][]sight) error {
 	for t, list := range open {
 		at := make([]oid.OID, len(list))

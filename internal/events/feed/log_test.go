@@ -136,8 +136,8 @@ func TestSeveralLogsGiveEachWriteOnePosition(t *testing.T) {
 	})
 }
 
-// readAll reads all writes with its own log. It reads again and again until over is closed, and
-// then once more.
+// readAll reads all writes with its own log. It reads again and again until the channel over is
+// closed, and then once more.
 func readAll(t *testing.T, d *db.DB, over <-chan struct{}) (ids []int64) {
 	l := newLog(d)
 	after := int64(0)

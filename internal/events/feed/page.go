@@ -51,10 +51,10 @@ func (p *Page) Body() []byte {
 	return append(b, `","more":false}`...)
 }
 
-// Page returns changes after the place r.After. They match the request, and the member who sees
-// them now. The error has the kind fault.Invalid for an invalid request, and fault.Denied if the
-// caller may not read as the requested member. It is asset.ErrModelChanged if the model of s is not
-// the current model.
+// Page returns changes after the place r.After. The changes match the request, and the requested
+// member sees them now. The error has the kind fault.Invalid for an invalid request, and
+// fault.Denied if the caller may not read as the requested member. It is asset.ErrModelChanged if
+// the model of s is not the current model.
 func (s *Service) Page(ctx context.Context, who auth.Actor, r Request) (Page, error) {
 	q, err := s.read(ctx, who, &r)
 	if err != nil {

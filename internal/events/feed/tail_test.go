@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// waiting waits until exactly want requests wait for changes.
+// waiting waits until the number of requests that wait for changes is exactly want.
 func waiting(t *testing.T, l *Log, want int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {

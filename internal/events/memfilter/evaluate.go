@@ -114,8 +114,8 @@ func (n *node) evaluate(in Input) Truth {
 	return got
 }
 
-// join evaluates conditions that are joined by And or Or. If one condition has the result end, the
-// whole result is end. end is False for And, and True for Or.
+// join evaluates conditions that are joined by And or Or. The parameter end is False for And, and
+// True for Or. If one condition has this result, the whole result is also end.
 func join(kids []node, in Input, end Truth) Truth {
 	got := end.not()
 	for i := range kids {
@@ -164,9 +164,9 @@ func (f *leaf) evaluate(in Input) Truth {
 	return f.compare(value, to)
 }
 
-// follow returns the asset to which a relation refers, at the moment of in.Version. to is nil if
-// the relation is empty, or if the actor may not see the asset. known is false if the asset is not
-// loaded, or if its visibility cannot be decided in memory.
+// follow returns the asset to which a relation refers, at the moment of in.Version. The result to
+// is nil if the relation is empty, or if the actor may not see the asset. The result known is false
+// if the asset is not loaded, or if its visibility cannot be decided in memory.
 func (l *link) follow(from *change.Version, in Input) (to *change.Version, known bool) {
 	id, ok := from.Columns[l.slot].(int64)
 	if !ok {
@@ -191,8 +191,8 @@ func (l *link) follow(from *change.Version, in Input) (to *change.Version, known
 
 func isNothing(v query.Value) bool { return v.Kind == query.NoValue }
 
-// compare reports whether one of the values in the term matches the stored value. to is the type of
-// the asset to which the stored value refers, or nil if this type is not known.
+// compare reports whether one of the values in the term matches the stored value. The parameter to
+// is the type of the asset to which the stored value refers, or nil if this type is not known.
 func (f *leaf) compare(value any, to *meta.Type) Truth {
 	switch f.test {
 	case token.Has:
@@ -247,7 +247,7 @@ func (f *leaf) matches(value any, to *meta.Type, want *query.Value) Truth {
 }
 
 // matchesText compares texts in the same way as SQL does. If the comparison ignores case, the text
-// of want is already in its folded form (without differences in case).
+// of the value want is already in its folded form (without differences in case).
 func (f *leaf) matchesText(have string, want *query.Value) Truth {
 	switch {
 	case want.Kind != query.TextOf:

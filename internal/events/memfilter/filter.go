@@ -45,9 +45,9 @@ type link struct {
 	ruled   bool         // true: meta.Type.Seen of some types has a rule about who sees their assets
 }
 
-// New compiles the filters and variables of an event definition for assets of the type from.
-// context means that the definition has a userContext. New returns nil if every result would be
-// Unknown, or if the definition has no filter and no userContext.
+// New compiles the filters and variables of an event definition. The parameter from is the type of
+// the assets. The parameter context is true if the definition has a userContext. New returns nil if
+// every result would be Unknown, or if the definition has no filter and no userContext.
 func New(m *meta.Model, from *meta.Type, filters []string, with map[string][]string, context bool) *Filter {
 	r := query.Request{From: query.Text{Text: from.Name}, With: with}
 	for _, f := range filters {

@@ -18,8 +18,8 @@ type Related struct {
 	versions map[int64][]change.Version // by stored id of an asset; an empty list if the asset did not exist
 }
 
-// at returns the version of an asset at a moment, or nil if the asset did not exist then. known is
-// false if the asset is not in the cache.
+// at returns the version of an asset at a moment, or nil if the asset did not exist then. The
+// result known is false if the asset is not in the cache.
 func (n Related) at(id, moment int64) (v *change.Version, known bool) {
 	all, known := n.versions[id]
 	for i := range all {
@@ -34,7 +34,8 @@ func (n Related) at(id, moment int64) (v *change.Version, known bool) {
 // the slot of its column.
 type Relations map[*meta.Type][]int
 
-// Add adds the relations that a filter needs. The filter is for assets of the type from.
+// Add adds the relations that a filter needs. The parameter from is the type of the assets for
+// which the filter was compiled.
 func (h Relations) Add(from *meta.Type, f *Filter) {
 	for _, t := range from.Concrete {
 		for _, s := range f.relations {

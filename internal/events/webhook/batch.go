@@ -15,7 +15,7 @@ const (
 	maxEvents = delivery.MaxEvents // number of events in one delivery
 	maxBytes  = delivery.MaxBytes  // payload of one delivery; a single event may be larger
 	maxEvent  = 48 << 20           // one event, if the database can store values of this size
-	maxMade   = 64 << 20           // snapshots of one chunk; also, separately, payloads of one chunk
+	maxMade   = 64 << 20           // all snapshots of one chunk; the same limit applies to all payloads of one chunk
 )
 
 // measure sets w.largest if it is not set yet. The maximum size of a value is a setting of the
@@ -67,9 +67,9 @@ func (w *Worker) matcher(idx *index) *event.Matcher {
 	return idx.NewMatcher(w.actors, func(by string, n int) { w.metrics.decided.WithLabelValues(by).Add(float64(n)) })
 }
 
-// deliveries creates the deliveries of matched events. most is the maximum size of their snapshots,
-// and also of their payloads, in bytes. deliveries returns change.ErrTooLarge if this size is
-// exceeded, and errors of reading the snapshots.
+// deliveries creates the deliveries of matched events. The parameter most is the maximum size of
+// their snapshots, and also of their payloads, in bytes. deliveries returns change.ErrTooLarge if
+// this size is exceeded, and errors of reading the snapshots.
 func (w *Worker) deliveries(ctx context.Context, idx *index, m *event.Matcher, p *event.Printer, events []*event.Event, most int) ([]*delivery.Delivery, error) {
 	m.MaxSize = int64(most)
 	if err := m.Snapshots(ctx, events); err != nil {
@@ -87,7 +87,8 @@ type batch struct {
 
 // batch puts the events for each subscription into deliveries, in the order of their moments. A
 // subscription gets one event per change, with one snapshot row for each distinct selection of its
-// rules. batch returns change.ErrTooLarge if all payloads together are larger than most bytes.
+// rules. The parameter most is the maximum size of all payloads together, in bytes. If they are
+// larger, batch returns change.ErrTooLarge.
 func (w *Worker) batch(idx *index, m *event.Matcher, p *event.Printer, events []*event.Event, most int) ([]*delivery.Delivery, error) {
 	var all []*batch
 	size := 0
@@ -154,8 +155,8 @@ func (w *Worker) text(b []byte, m *event.Matcher, p *event.Printer, targets []*t
 	return text, err
 }
 
-// fits reports whether an event of size bytes can be added to the batch. If the payload is shared,
-// fits adds the size of the longest head for each event.
+// fits reports whether an event can be added to the batch. size is the size of the event in bytes.
+// If the payload is shared, fits adds the size of the longest head for each event.
 func (b *batch) fits(size int) bool {
 	t := b.targets[0]
 	if len(b.targets) > 1 {
@@ -164,8 +165,8 @@ func (b *batch) fits(size int) bool {
 	return b.Events < t.maxEvents && len(b.Payload)+size <= maxBytes
 }
 
-// deliveries appends one delivery for each target of the batch to all. Several targets share one
-// payload.
+// deliveries appends one delivery for each target of the batch to the list all. Several targets
+// share one payload.
 func (b *batch) deliveries(all []*delivery.Delivery) []*delivery.Delivery {
 	if len(b.targets) > 1 {
 		b.Shared, b.Payload = &delivery.Payload{ID: delivery.NewID(), Body: b.Payload}, nil
@@ -181,8 +182,8 @@ func (b *batch) deliveries(all []*delivery.Delivery) []*delivery.Delivery {
 	return all
 }
 
-// payload returns an empty payload. Its capacity is for a number of events of about size bytes
-// each.
+// payload returns an empty payload. Its capacity is for the given number of events. size is about
+// the size of each event in bytes.
 func payload(size, events int) []byte {
 	return make([]byte, 0, min((size+size/32+1)*events, maxBytes)+32)
 }

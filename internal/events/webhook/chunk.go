@@ -34,8 +34,8 @@ func (c *chunk) mayFail() bool { return c.apart && c.audits[0].isLast() }
 // one chunk is stored, the next chunk is matched, and the chunk after that is read. Chunks are
 // stored in order, each while the audits are leased. After a failure, the later chunks are dropped.
 //
-// size is the maximum number of versions in a chunk. If size is apart, each chunk has one version.
-// After an error, smaller chunks may succeed; see isTooLarge.
+// size is the maximum number of versions in a chunk. If size is the constant apart, each chunk has
+// one version. After an error, smaller chunks may succeed; see isTooLarge.
 func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit, size int) (err error) {
 	ctx, spans := startFanOut(ctx, group)
 	defer func() { spans.end(err) }()
@@ -66,8 +66,8 @@ func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit, si
 // span, in the trace of that write.
 type fanOutSpans []tracing.Span
 
-// startFanOut begins the spans of a group. within is the context of the first span, which records
-// the work for the whole group. The other spans are linked to the first span.
+// startFanOut begins the spans of a group. The result within is the context of the first span,
+// which records the work for the whole group. The other spans are linked to the first span.
 func startFanOut(ctx context.Context, group []*audit) (within context.Context, all fanOutSpans) {
 	within, lead := ctx, ""
 	for _, a := range group {
@@ -124,7 +124,7 @@ func (w *Worker) matchAll(ctx context.Context, idx *index, from <-chan *chunk, t
 			break
 		}
 	}
-	for range from { // load closes the channel from when it ends
+	for range from { // load closes this channel when it ends
 	}
 }
 

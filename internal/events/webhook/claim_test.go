@@ -56,7 +56,7 @@ func TestTwoWorkersNeedNoSweep(t *testing.T) {
 		for i := range 100 {
 			f.rename(id, fmt.Sprint(i))
 			f.fanOut(workers[i%2])
-			if i%3 == 0 { // in the other rounds the next worker begins while this worker may still store results
+			if i%3 == 0 { // waits in every third round; in other rounds, the two workers may overlap
 				f.eventually(nil, "the event without a sweep", func() bool { return len(s.sequence()) == i+1 })
 			}
 		}

@@ -292,8 +292,8 @@ func (s *Service) checkTokens(d *Definition, n *document.Node) error {
 	return nil
 }
 
-// mayChange returns a function. The function reports whether a change of an asset of the type from
-// can name an attribute.
+// mayChange returns a function. The function reports whether a change of an asset can name an
+// attribute. The parameter from is the type of the asset.
 func (s *Service) mayChange(from string) func(attribute string) bool {
 	t, _ := s.model.Type(from) // the type from was checked before
 	return func(attribute string) bool {

@@ -17,8 +17,8 @@ import (
 )
 
 // Status returns the newest receipts of a subscription, newest first. The error has the kind
-// fault.Denied if who is not an administrator, and fault.NotFound if the subscription does not
-// exist.
+// fault.Denied if the actor is not an administrator, and fault.NotFound if the subscription does
+// not exist.
 // Spec: interface 2.7, 4.4.
 func (s *Service) Status(ctx context.Context, who auth.Actor, id string) (receipts []Receipt, err error) {
 	if !who.Admin {
@@ -36,7 +36,7 @@ func (s *Service) Status(ctx context.Context, who auth.Actor, id string) (receip
 
 // Test queues a test event for a subscription. The target asset of the event is the member who
 // calls Test. The delivery is treated like any other delivery: it waits while the subscription is
-// paused, and it gets a receipt. The error has the kind fault.Denied if who is not an
+// paused, and it gets a receipt. The error has the kind fault.Denied if the actor is not an
 // administrator, fault.NotFound if the subscription does not exist, and fault.Invalid if it is
 // disabled.
 func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, error) {
@@ -90,7 +90,7 @@ func findEnabled(g *gorm.DB, id string) (subscriptionRow, error) {
 // id of a receipt, or all deliveries of a time range. The body is an object with the key delivery,
 // with the key receipt, or with the keys since and until. until is optional.
 //
-// The error has the kind fault.Denied if who is not an administrator. It has the kind
+// The error has the kind fault.Denied if the actor is not an administrator. It has the kind
 // fault.NotFound if the subscription, the delivery or the receipt does not exist. It has the kind
 // fault.Invalid for an invalid body or a disabled subscription.
 // Spec: interface 4.4.
@@ -170,8 +170,8 @@ func instantOf(v *document.Node, key string, to *int64) error {
 }
 
 // Deliveries returns one page of the deliveries of a subscription in one state. The error has the
-// kind fault.Denied if who is not an administrator, fault.NotFound if the subscription does not
-// exist, and fault.Invalid for an invalid query.
+// kind fault.Denied if the actor is not an administrator, fault.NotFound if the subscription does
+// not exist, and fault.Invalid for an invalid query.
 func (s *Service) Deliveries(ctx context.Context, who auth.Actor, id string, q DeliveryQuery) (DeliveryList, error) {
 	l := DeliveryList{Type: "WebhookDelivery"}
 	if !who.Admin {
@@ -199,7 +199,7 @@ func (s *Service) Deliveries(ctx context.Context, who auth.Actor, id string, q D
 }
 
 // Delivery returns one delivery with the body of its request. The error has the kind fault.Denied
-// if who is not an administrator, and fault.NotFound if the delivery does not exist or its
+// if the actor is not an administrator, and fault.NotFound if the delivery does not exist or its
 // subscription is deleted.
 // Spec: interface 4.4.5.
 func (s *Service) Delivery(ctx context.Context, who auth.Actor, id string) (found delivery.Sent, err error) {

@@ -26,7 +26,7 @@ const (
 type audit struct {
 	event.Audit
 	first, last int64  // first and last moment of its versions
-	done        int64  // moment up to which the write is fanned out, included
+	done        int64  // the write is fanned out up to this moment, including it
 	age         int64  // time since the write began, in microseconds
 	claims      int    // number of earlier unsuccessful claims
 	owner       string // owner of this claim; empty: the write is not claimed
@@ -124,7 +124,7 @@ func (w *Worker) claim(ctx context.Context, waiting []*audit) ([]*audit, error) 
 }
 
 // withoutSuspects returns the audits before the first audit that has an unsuccessful claim. If the
-// first audit of the list has one, it returns only this audit.
+// first audit of the list has an unsuccessful claim, it returns only this audit.
 func withoutSuspects(waiting []*audit) []*audit {
 	for i, a := range waiting {
 		if a.claims > 0 {

@@ -206,7 +206,8 @@ func (f *fixture) rename(id int64, name string) {
 	f.write(20, edit{asset: id, set: map[string]any{"name": name}})
 }
 
-// subscribe creates a subscription for the given url. more replaces keys of the default body.
+// subscribe creates a subscription for the given url. The parameter more replaces keys of the
+// default body.
 func (f *fixture) subscribe(url string, more map[string]any) Subscription {
 	f.Helper()
 	body := map[string]any{
@@ -454,8 +455,8 @@ func (fakeFinder) CheckDefinition(typ string, filters []string, with map[string]
 }
 
 // fakeActors returns the rights of members. Member:20 sees everything. Member:999 does not exist.
-// Other members see one project, but fakeFinder hides assets from them whose names begin with
-// secret.
+// Other members see one project, but fakeFinder hides from them the assets whose names begin with
+// "secret".
 type fakeActors struct{}
 
 func (fakeActors) Steady(context.Context, int64, int64, int64) (bool, error) { return true, nil }

@@ -15,9 +15,9 @@ const fresh = time.Second
 
 // fanOutFresh fans out a few new writes without a claim, because a claim needs an additional
 // transaction. The transaction that stores the deliveries marks the writes as done only if no other
-// worker has claimed them. ended is false if the writes must be claimed, also after a failure. If
-// this process ends during the fan-out, the writes are claimed later, because they are then older
-// than fresh.
+// worker has claimed them. The result ended is false if the writes must be claimed. This is also
+// the case after a failure. If this process ends during the fan-out, the writes are claimed later,
+// because they are then older than fresh.
 func (w *Worker) fanOutFresh(ctx context.Context, waiting []*audit, gen int64) (ended bool, err error) {
 	for _, a := range waiting {
 		if a.age >= fresh.Microseconds() || a.claims > 0 || a.last-a.first >= change.ChunkSize {

@@ -15,7 +15,7 @@ type target struct {
 	id        string
 	maxEvents int    // maximum number of events that the fan-out puts into one delivery
 	ordered   bool   // true: the events of each asset are sent in order
-	group     *group // subscriptions with the same definitions; nil: there is no other such subscription
+	group     *group // subscriptions with the same definitions; nil: no other subscription has the same definitions
 }
 
 // group is a set of subscriptions with the same definitions and options. The events that they get

@@ -68,7 +68,7 @@ func (x *parts) store(ctx context.Context, a *audit) error {
 
 // make creates the deliveries of targets that get the same event. If bare is true, the event has no
 // long values, and only Oids in its snapshot. If the whole event is too large, make calls itself
-// with bare.
+// with bare set to true.
 func (x *parts) make(ctx context.Context, targets []*target, bare bool) ([]*delivery.Delivery, error) {
 	hold := x.w.memory.Hold(x)
 	defer hold.Release()
@@ -89,8 +89,8 @@ func (x *parts) make(ctx context.Context, targets []*target, bare bool) ([]*deli
 }
 
 // setAside creates deliveries that are stored as set aside, and that are never sent. Their event
-// has no changes, and its snapshot contains only the Oid of the asset. why is the reason, which is
-// stored and logged.
+// has no changes, and its snapshot contains only the Oid of the asset. The parameter why is the
+// reason, which is stored and logged.
 func (x *parts) setAside(ctx context.Context, e *event.Event, targets []*target, why error) ([]*delivery.Delivery, error) {
 	m := x.w.matcher(x.idx)
 	m.Bare = true

@@ -47,7 +47,7 @@ type Previewed struct {
 
 // Preview checks a subscription in the same way as Create, but the url is optional. It matches the
 // definitions with the latest changes, in the same way as the fan-out. It writes nothing. The error
-// has the kind fault.Invalid, with the place in the body, or fault.Denied if who is not an
+// has the kind fault.Invalid, with the place in the body, or fault.Denied if the actor is not an
 // administrator.
 // Spec: interface 4.4.6.
 func (s *Service) Preview(ctx context.Context, who auth.Actor, body []byte) (Preview, error) {
@@ -224,7 +224,7 @@ func (x *previewer) previewed(m *event.Matcher, e *event.Event) Previewed {
 	}
 	matching := e.Targets()
 	for i := range x.targets {
-		// Even if a definition matches, nothing is sent if the members in its userContexts do not
+		// Even if a definition matches, nothing is sent if the member in its userContext does not
 		// see the asset.
 		if slices.Contains(matching, &x.targets[i]) && len(m.Text(&x.targets[i], nil, e, nil)) > 0 {
 			p.Definitions = append(p.Definitions, i)

@@ -31,8 +31,8 @@ type Options struct {
 	Box        *secret.Box // seals (encrypts) authorization headers and signing secrets
 	Public     string      // public base URL of alds, without a slash at the end
 	MaxEnabled int         // maximum number of enabled subscriptions; 0: no limit
-	// DisableAfter is a number of deliveries in a row for which all attempts failed. After that
-	// many, a subscription is disabled. 0 means 5.
+	// DisableAfter is a number of deliveries in a row for which all attempts failed. After this
+	// number of such deliveries, a subscription is disabled. 0 means 5.
 	DisableAfter int
 	// Retention is how long an ended delivery can be sent again. 0 means 72 hours.
 	Retention time.Duration
@@ -79,7 +79,7 @@ func (s *Service) With(m *meta.Model, f event.Finder) *Service {
 
 // Create creates a subscription. The subscription matches only changes that are committed after the
 // transaction of Create. The error has the kind fault.Invalid, with the place in the body, or
-// fault.Denied if who is not an administrator.
+// fault.Denied if the actor is not an administrator.
 // Spec: interface 4.4, 6.2.8.
 func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subscription, error) {
 	if !who.Admin {
@@ -154,7 +154,7 @@ func (s *Service) checkEnabled(tx *db.Tx, r *subscriptionRow) error {
 // Update changes the keys that the body contains. null clears a value. If a subscription is
 // disabled, its waiting deliveries are dropped; if it is paused, they are kept. If it is enabled or
 // its URL changes, its counters of failures are reset. The error has the kind fault.Invalid, with
-// the place in the body, fault.Denied if who is not an administrator, or fault.NotFound.
+// the place in the body, fault.Denied if the actor is not an administrator, or fault.NotFound.
 // Spec: interface 4.4.2.
 func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []byte) (Subscription, error) {
 	if !who.Admin {
@@ -229,7 +229,7 @@ func resetFailures(ctx context.Context, tx *db.Tx, id string) error {
 }
 
 // Delete deletes a subscription and drops its waiting deliveries. It returns the deleted
-// subscription. The error has the kind fault.Denied if who is not an administrator, or
+// subscription. The error has the kind fault.Denied if the actor is not an administrator, or
 // fault.NotFound.
 func (s *Service) Delete(ctx context.Context, who auth.Actor, id string) (Subscription, error) {
 	if !who.Admin {
@@ -276,7 +276,8 @@ func pageOf(page string) (size, start int, err error) {
 }
 
 // List returns one page of subscriptions, oldest first. page is "size,start" or empty. The error
-// has the kind fault.Invalid for an invalid page, or fault.Denied if who is not an administrator.
+// has the kind fault.Invalid for an invalid page, or fault.Denied if the actor is not an
+// administrator.
 // Spec: interface 4.4.
 func (s *Service) List(ctx context.Context, who auth.Actor, page string) (List, error) {
 	l := List{PageSize: pageSize, Type: "WebhookSubscription", Results: []Subscription{}}
@@ -303,7 +304,7 @@ func (s *Service) List(ctx context.Context, who auth.Actor, page string) (List, 
 	return l, err
 }
 
-// Subscription returns one subscription. The error has the kind fault.Denied if who is not an
+// Subscription returns one subscription. The error has the kind fault.Denied if the actor is not an
 // administrator, or fault.NotFound.
 // Spec: interface 4.4.
 func (s *Service) Subscription(ctx context.Context, who auth.Actor, id string) (found Subscription, err error) {

@@ -18,8 +18,8 @@ type Subscription struct {
 	Ordered     bool   `json:"ordered,omitempty"`  // true: the events of each asset are sent in order
 	HasSecret   bool   `json:"hasSecret"`
 	Secret      string `json:"secret,omitempty"` // set only in the answer to the request that generated it
-	// PreviousSecretValidFor is for how many more seconds deliveries have a second signature, which
-	// is made with the previous secret.
+	// PreviousSecretValidFor is a number of seconds. During this time, deliveries still have a
+	// second signature, which is made with the previous secret.
 	PreviousSecretValidFor int64 `json:"previousSecretValidFor,omitempty"`
 
 	DisabledReason string       `json:"disabledReason,omitempty"`
@@ -50,7 +50,7 @@ type List struct {
 // Queued is the answer to a request for a test event or a redelivery.
 type Queued struct {
 	Deliveries int64  `json:"deliveries"`           // number of deliveries that were queued
-	DeliveryID string `json:"deliveryId,omitempty"` // of the test, or of the delivery that was selected by its id; else empty
+	DeliveryID string `json:"deliveryId,omitempty"` // id of the test, or of the delivery selected by its id; else empty
 }
 
 // Receipt describes an attempt to send a delivery, as clients see it.

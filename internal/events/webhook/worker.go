@@ -30,7 +30,7 @@ func (s *Service) NewWorker(o delivery.Options) *Worker {
 	return &Worker{
 		Service: s, sender: s.deliveries.NewSender(o),
 		leases:  lease.New[int64](s.db, "audit", "fan_", "fan_state = 0"),
-		memory:  memory.NewBudget(2 * 2 * maxEvent), // a chunk may use half of it, for an event as read and as made
+		memory:  memory.NewBudget(2 * 2 * maxEvent), // a chunk may use half: the largest event, as read and as created
 		maxMade: maxMade, maxEvent: maxEvent,
 	}
 }

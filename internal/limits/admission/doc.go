@@ -3,7 +3,8 @@
 // A Queue runs a limited number of requests at the same time. The limit of one key, such as a
 // member, is lower. A Queue may also limit the running requests that were admitted a short time
 // ago. Then only a few short requests run at the same time, so each of them ends sooner. A request
-// that runs longer no longer counts, so that another request can start before it ends.
+// that has run for some time is not counted any more, so that another request can start before it
+// ends.
 //
 // Other requests wait in the queue of their key. Every second turn is round robin: the keys take
 // turns. So a key with a thousand waiting requests delays another key by only one request. The
@@ -13,5 +14,6 @@
 // The length of the queues and the waiting time are limited. A request above the limits is refused
 // at once. This costs less than executing the request after its client has given up.
 //
-// Turns is the simple case: one request at a time, and the keys one after the other.
+// The type Turns is the simple case: it runs one request at a time, and serves the keys one after
+// the other.
 package admission

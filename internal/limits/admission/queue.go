@@ -30,7 +30,7 @@ type Queue struct {
 	waiting int
 	keys    map[any]*keyQueue
 	turns   []*keyQueue // keys with waiting requests, in round-robin order
-	fewest  bool        // true: the next turn belongs to the key with the fewest requests; false: to the first of turns
+	fewest  bool        // true: the next turn belongs to the key with the fewest requests; false: to the first key in turns
 }
 
 // keyQueue counts the running requests of one key, and holds its waiting requests.

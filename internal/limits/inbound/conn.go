@@ -68,8 +68,9 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// boundWrite sets the write deadline of the connection after Listener.Drain. The deadline is now
-// plus the time that was passed to Drain, or the deadline of SetWriteDeadline if that is earlier.
+// boundWrite sets the write deadline of the connection after Listener.Drain. The deadline is the
+// current time plus the duration that was passed to Drain. If the deadline of SetWriteDeadline is
+// earlier, boundWrite sets that deadline.
 func (c *Conn) boundWrite() error {
 	end := time.Now().Add(time.Duration(c.l.stall.Load()))
 	if set := c.until.Load(); set != nil && set.Before(end) {
@@ -101,7 +102,7 @@ type Rest struct {
 	Bytes int64
 	Grace time.Duration // time in which the first byte must arrive
 	Rate  int64         // minimum bytes per second after Grace; 0: Short is the limit
-	Short time.Duration // time limit, together with lingerBytes, if Rate is 0 or no more connections may be held
+	Short time.Duration // time limit if Rate is 0 or no more connections may be held; then lingerBytes is also a limit
 }
 
 // lingerBytes is the maximum number of bytes that are read within Rest.Short.
@@ -159,7 +160,7 @@ func (c *Conn) abort() error {
 }
 
 func (c *Conn) end() error {
-	err := c.Conn.Close() // before drop, since the descriptor must be free before another connection is admitted
+	err := c.Conn.Close() // before l.drop, since the descriptor must be free before another connection is admitted
 	c.l.drop(c)
 	return err
 }

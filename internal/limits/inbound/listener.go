@@ -38,7 +38,7 @@ type Listener struct {
 	mu     sync.Mutex
 	conns  map[*Conn]struct{}
 	byAddr map[string]int
-	held   map[string]int // by address: connections that stay open only to read what their clients still send
+	held   map[string]int // by address: number of connections that stay open only to read what their clients still send
 	holds  int            // number of all held connections
 	closed chan struct{}
 	once   sync.Once
@@ -62,13 +62,14 @@ func Listen(l net.Listener, b Bounds, o Options) *Listener {
 	return in
 }
 
-// heldShare limits the connections that stay open only to read what their clients still send. They
-// are at most 1/heldShare of all connections, and of the connections of one address.
+// heldShare limits the connections that stay open only to read what their clients still send. The
+// limits are 1/heldShare of Bounds.Conns in total, and 1/heldShare of Bounds.PerAddress for one
+// address, but at least 1.
 const heldShare = 16
 
 // hold counts a connection that stays open only to read what its client still sends. It returns
-// false if no more connections may be held. A held connection may be closed to make room for
-// others, like an idle connection.
+// false if no more connections may be held. Like an idle connection, a held connection may be
+// closed to make room for another connection.
 func (l *Listener) hold(c *Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

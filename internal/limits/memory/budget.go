@@ -24,7 +24,7 @@ type Budget struct {
 	byKey map[any]int64
 }
 
-// NewBudget returns a budget of limit bytes. One key may use half of the budget.
+// NewBudget returns a budget. limit is its number of bytes. One key may use half of the budget.
 func NewBudget(limit int64) *Budget {
 	return &Budget{limit: limit, share: limit / 2, byKey: map[any]int64{}}
 }

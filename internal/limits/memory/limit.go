@@ -20,7 +20,7 @@ var (
 	machine       = "/proc/meminfo"
 )
 
-// unknownLimit is used if the system reports no limit, in bytes.
+// unknownLimit is the limit in bytes that is used if the system reports none.
 const unknownLimit = 2 << 30
 
 // Limit returns how many bytes the process may use. It returns the smallest of these values: the
@@ -46,7 +46,7 @@ func Limit() int64 {
 // limitFiles returns the files with the limits of the process's control group, of its parent
 // groups, and of the root. A container that sees no other group finds its own limit at the root.
 // Some of the files may not exist. A line of /proc/self/cgroup is "0::/a/b", or "4:memory:/a/b" in
-// version 1.
+// version 1 of control groups.
 func limitFiles() []string {
 	const unified, former = "memory.max", "memory/memory.limit_in_bytes"
 	files := []string{filepath.Join(controlGroups, unified), filepath.Join(controlGroups, former)}
@@ -107,8 +107,9 @@ func SetLimit(limit int64) {
 // reaches this percentage of the memory in use.
 const latePercent = 300
 
-// CollectLate makes the garbage collector run a third as often, within the memory limit,
-// unless GOGC is set. It is for a process that uses little memory and makes much garbage.
+// CollectLate makes the garbage collector run a third as often as by default, within the memory
+// limit. It changes nothing if GOGC is set. It is for a process that uses little memory and makes
+// much garbage.
 func CollectLate() {
 	const usual = 100
 	if before := debug.SetGCPercent(latePercent); before != usual {

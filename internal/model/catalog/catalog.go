@@ -43,8 +43,8 @@ type Catalog struct {
 	left    string     // last logged error about definitions that were left out
 }
 
-// New returns a catalog. Until Refresh, it has only the program's model, with a generation that no
-// database has.
+// New returns a catalog. Until the first Refresh, the catalog has only the program's model, with a
+// generation that no database has.
 func New(d *db.DB, base *meta.Model, o Options) *Catalog {
 	c := &Catalog{db: d.Lookup(), base: base, onChange: o.OnChange, log: o.Log}
 	if c.onChange == nil {
@@ -115,7 +115,7 @@ func (c *Catalog) refresh(ctx context.Context, atLeast int64) error {
 	return nil
 }
 
-// warn logs the error about the rows that were left out, unless it was logged the last time.
+// warn logs the error about the rows that were left out, unless the last call had the same error.
 func (c *Catalog) warn(left error) {
 	text := ""
 	if left != nil {
@@ -140,22 +140,22 @@ func (c *Catalog) Run(ctx context.Context) error {
 		}
 		err := c.Refresh(ctx)
 		if err != nil && ctx.Err() == nil && !failing {
-			c.log.Warn("cannot look whether the model has changed", "err", err)
+			c.log.Warn("cannot check whether the model has changed", "err", err)
 		}
 		failing = err != nil
 	}
 }
 
-// Generation returns the number of changes of the model, as q sees it.
+// Generation returns the number of changes of the model that q sees.
 func Generation(ctx context.Context, q db.Querier) (n int64, err error) {
 	err = q.QueryRow(ctx, `SELECT value FROM sequence WHERE name = 'model'`).Scan(&n)
 	return n, err
 }
 
 // Raise counts a change of the model's rows. Call it at the end of the transaction of the change.
-// It waits for all writes that have begun to commit with the old model; later writes wait for it.
-// It also raises the generation of the subscriptions, so that code which matches later changes with
-// subscriptions reads the model again.
+// Raise waits until all writes that have locked a row of write_lock are committed. Later writes
+// wait for the transaction. Raise also raises the generation of the webhook subscriptions, so that
+// the code that matches later changes of assets with subscriptions reads the model again.
 func Raise(ctx context.Context, tx *db.Tx) error {
 	err := LockWrites(ctx, tx)
 	if err == nil {

@@ -54,7 +54,7 @@ func (t definitions) write(fn func(tx *db.Tx) error) {
 	}
 }
 
-// row inserts a row of the model; 0 means no value.
+// row inserts a row of the model. If on or related is 0, the row has no such value.
 func (t definitions) row(id int64, typ int, name string, on, related int64, attrs string) {
 	t.Helper()
 	null := func(id int64) any {

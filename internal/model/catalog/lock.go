@@ -25,8 +25,9 @@ const writeSlots = 256
 // connection numbers. With different offsets they lock different rows.
 var slotOffset = rand.IntN(writeSlots)
 
-// LockWrite locks the row of a write until the transaction ends. Until then, the model and the
-// subscriptions do not change. It must be the last lock of a transaction.
+// LockWrite locks the row of write_lock that belongs to the connection of a write. Until the
+// transaction ends, the model and the subscriptions do not change. LockWrite must be the last lock
+// of a transaction, except for NoteWrite.
 func LockWrite(ctx context.Context, tx *db.Tx) error {
 	if tx.Dialect().IsAlone {
 		return nil
@@ -66,9 +67,9 @@ func LockWrites(ctx context.Context, tx *db.Tx) error {
 // model, of roles, of the project tree and of logins.
 const everyMember = 0
 
-// The number of rows of member_write per member, and for everyMember. The connection of a write
-// selects its row. More rows would make Position slow. With fewer rows, the writes of a member
-// would wait for each other.
+// The number of rows of member_write per member, and for everyMember. A write changes one of these
+// rows, which the connection of the write selects. More rows would make Position slow. With fewer
+// rows, the writes of a member would wait for each other.
 const (
 	memberSlots    = "64"
 	everybodySlots = "8"
@@ -80,9 +81,9 @@ const readElsewhere = "read_elsewhere"
 
 // ReadElsewhere must be called before a process reads elsewhere, that is, from a replica. From then
 // on writes are counted. ReadElsewhere writes the row readElsewhere and raises the model's
-// generation, so all uncounted writes are committed before the row. Therefore a replica that has
-// the row also has these writes. Position counts the row as one write. All writes with a later
-// generation are counted.
+// generation. Raise waits for the uncounted writes, so all of them are committed before the row.
+// Therefore a replica that has the row also has these writes. Position counts the row as one write.
+// All writes after the row are counted.
 func ReadElsewhere(ctx context.Context, d *db.DB) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
 		known, err := readsElsewhere(ctx, tx)

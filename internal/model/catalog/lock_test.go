@@ -10,9 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestWritesAreCountedOnceSomebodyReadsElsewhere checks that uncounted writes are committed
-// before the first position. After that, each write raises the position of the members that
-// must see it.
+// TestWritesAreCountedOnceSomebodyReadsElsewhere checks that ReadElsewhere waits for uncounted
+// writes. After that, each write raises the position of the members that must see it.
 func TestWritesAreCountedOnceSomebodyReadsElsewhere(t *testing.T) {
 	d := testdb.MySQL(t)
 	position := func(member int64) (n int64) {

@@ -30,7 +30,8 @@ type attrs struct {
 }
 
 // Read returns the definitions that administrators have added. Deleted definitions are returned as
-// retired, since some of their data may remain. base is any model of the database's release.
+// retired, since some of their data may remain. base is a model of the same release as the
+// database; its custom entries do not matter.
 func Read(ctx context.Context, q db.Querier, base *meta.Model) (meta.Custom, error) {
 	var c meta.Custom
 	var codes []int64

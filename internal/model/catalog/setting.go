@@ -54,8 +54,8 @@ func ReadTracking(ctx context.Context, q db.Querier) (Tracking, error) {
 	return t, nil
 }
 
-// StoreTracking sets the levels and returns the names of those that changed. A change raises the
-// model's generation, so writes that began with the old levels run again with the new levels.
+// StoreTracking sets the levels and returns the names of the settings that changed. A change raises
+// the model's generation, so writes that began with the old levels run again with the new levels.
 func StoreTracking(ctx context.Context, tx *db.Tx, to Tracking) (changed []string, err error) {
 	was, err := ReadTracking(ctx, tx)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/text/language"
 )
 
-// files has texts/<language>.txt. Each line has the form "tag = text". A line "tag@XP = text"
-// applies only in that methodology. {tag} in a text is replaced by the text of that tag. A line
-// that begins with # is a comment.
+// files contains the files texts/<language>.txt. Each of their lines has the form "tag = text". A
+// line "tag@XP = text" applies only in that methodology. {tag} in a text is replaced by the text of
+// that tag. A line that begins with # is a comment.
 //
 //go:embed texts
 var files embed.FS

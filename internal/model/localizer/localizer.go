@@ -184,8 +184,8 @@ func (t Texts) filled(text string, dropped []string) string {
 	return clip(strings.NewReplacer(pairs...).Replace(text))
 }
 
-// argument returns the text for a part of a tag: the name of a type, or of its attribute or
-// operation. Any other part is returned unchanged.
+// argument returns the text for a part of a tag. If the part names a type, or an attribute or
+// operation of a type, this is the name that people see. Any other part is returned unchanged.
 func (t Texts) argument(part string) string {
 	name, member, _ := strings.Cut(part, ".")
 	typ, ok := t.l.model.Type(name)

@@ -54,8 +54,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestMethodologies checks the names in each methodology, also in names that are derived from
-// a type.
+// TestMethodologies checks the names of types in each methodology, and the names that are derived
+// from the names of types.
 func TestMethodologies(t *testing.T) {
 	for _, c := range []struct{ methodology, story, timeboxes, theme string }{
 		{"XP", "Story", "Iterations", "Theme"},

@@ -12,7 +12,7 @@ import (
 // decimal sign.
 type Numbers struct{ group, decimal string }
 
-// english is the default, and the format for languages with other digits.
+// english is the default, and the format for languages with digits other than 0 to 9.
 var english = Numbers{group: ",", decimal: "."}
 
 // NumbersIn returns the number format of the first language of an Accept-Language header. Without
@@ -65,7 +65,8 @@ func (n Numbers) Plain(text string) string {
 const maxDigits = 100
 
 // ungrouped joins digits that are in groups of three. It returns false for other groups, and if the
-// first digit is a zero: nobody groups such a number, so 0,125 is less than one.
+// first digit is a zero. Nobody groups such a number, so 0.125 in German is less than one, although
+// a point separates groups there.
 func (n Numbers) ungrouped(text string) (string, bool) {
 	if len(text) > maxDigits {
 		return "", false

@@ -104,7 +104,7 @@ func TestNothingElseIsTranslated(t *testing.T) {
 	}
 }
 
-// later are the tags in the files whose names are not in the model yet.
+// later are tags that the files have for names that the model does not have yet.
 var later = []string{"Operation'DeleteWithData", "AttributeDefinition'CheckDeleteWithData"}
 
 // isNamed reports whether the tag belongs to the model or to a message.

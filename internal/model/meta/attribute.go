@@ -19,7 +19,7 @@ type decl struct {
 	line     int
 }
 
-// flag returns a flag of the file, or the value of otherwise if the file does not set the flag.
+// flag returns a flag of the file, or the parameter otherwise if the file does not set the flag.
 func flag(given *bool, otherwise bool) bool {
 	if given == nil {
 		return otherwise
@@ -42,8 +42,8 @@ var columnKinds = map[Kind][]ColumnKind{
 }
 
 // declare collects the declarations of each type: the declarations in the file, and those that are
-// generated from them. It visits types in the order of the file, so the reciprocals of a type come
-// after its own attributes.
+// generated from them. It visits types in the order of the file. It declares reciprocals after the
+// attributes of all types, so the reciprocals of a type come after its own attributes.
 func (l *loader) declare(s *source) {
 	for _, t := range l.m.Types {
 		if t.Parent == nil {
@@ -180,7 +180,7 @@ func (l *loader) inColumn(a *Attr, column string) (Place, error) {
 		return Place{}, fmt.Errorf("no column %s", column)
 	}
 	if a.Multi || !slices.Contains(columnKinds[a.Kind], l.m.Columns[slot].Kind) {
-		return Place{}, fmt.Errorf("column %s cannot hold it", column)
+		return Place{}, fmt.Errorf("column %s cannot store the attribute", column)
 	}
 	return Place{Kind: InColumn, Column: column, Slot: slot}, nil
 }

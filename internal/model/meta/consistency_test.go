@@ -53,7 +53,7 @@ func models(t *testing.T, f func(t *testing.T, m *Model)) {
 	t.Run("extended", func(t *testing.T) { f(t, extended(t)) })
 }
 
-// every calls f with each attribute of each type.
+// This function calls f with each attribute of each type.
 func every(m *Model, f func(t *Type, a *Attr)) {
 	for _, t := range m.Types {
 		for _, a := range t.Attrs {
@@ -62,7 +62,7 @@ func every(m *Model, f func(t *Type, a *Attr)) {
 	}
 }
 
-// The columns are those of the tables asset and asset_version, in the same order.
+// The columns of the model are those of the tables asset and asset_version, in the same order.
 func TestColumns(t *testing.T) {
 	var got []string
 	for _, c := range Default().Columns {
@@ -337,8 +337,8 @@ func TestInstances(t *testing.T) {
 	})
 }
 
-// All types have names for people. The attributes for order, for display and of the basic set belong
-// to the type.
+// All built-in types have names for people. The basic attributes of a type are attributes of this
+// type, and none of them is a password.
 func TestDescriptions(t *testing.T) {
 	models(t, func(t *testing.T, m *Model) {
 		for _, typ := range m.Types {

@@ -185,7 +185,7 @@ func (l *loader) customAttribute(c CustomAttribute, codes map[int]bool) error {
 	t := l.m.types[c.Type]
 	switch {
 	case t == nil || t.isMetadata(l):
-		return fmt.Errorf("no type %s that may have it", c.Type)
+		return fmt.Errorf("no type %s that may have custom attributes", c.Type)
 	case c.Retired && l.isTaken(t, c.Name):
 		return nil
 	case c.Name == "" || l.isTaken(t, c.Name):
@@ -237,8 +237,8 @@ func (l *loader) placeOf(t *Type, c CustomAttribute) (Place, error) {
 	}
 }
 
-// isMetadata reports whether a type describes the model. It also works before the describe
-// step.
+// isMetadata reports whether a type describes the model. It also works before the step describe,
+// which sets t.Metadata.
 func (t *Type) isMetadata(l *loader) bool { return l.files[t].Metadata }
 
 // isTaken reports whether t, or a type above or below it, has an attribute or operation of
@@ -249,8 +249,8 @@ func (l *loader) isTaken(t *Type, name string) bool {
 	})
 }
 
-// has reports whether t, or a type above or below it, has a declaration for which the function is
-// returns true.
+// has reports whether t, or a type above or below it, has a declaration for which the given
+// function returns true.
 func (l *loader) has(t *Type, is func(d *decl) bool) bool {
 	return slices.ContainsFunc(l.m.Types, func(other *Type) bool {
 		return (other.IsA(t) || t.IsA(other)) && slices.ContainsFunc(l.own[other], is)
@@ -274,7 +274,8 @@ func (l *loader) retireAttrs(*source) {
 	}
 }
 
-// retireTypes removes the retired lists from the types by name and from the types above them.
+// retireTypes removes the retired lists from the map of types by name, and from the lists of the
+// types above them.
 func (l *loader) retireTypes(*source) {
 	for _, t := range l.m.Types {
 		if !t.Retired {

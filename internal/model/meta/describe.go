@@ -14,7 +14,8 @@ var methodologies = []string{"XP", "Scrum", "AgileUP", "DSDM"}
 // between them, and keeps them below the ranks of all new assets.
 const rankStep = 1024
 
-// describe fills in the properties of each type, and checks the names they use.
+// describe fills in the properties of each type, and checks the attribute names in these
+// properties.
 func (l *loader) describe(*source) {
 	for _, t := range l.m.Types {
 		ft := l.files[t]
@@ -94,9 +95,9 @@ func (l *loader) checkNames(t *Type) {
 	}
 }
 
-// basic returns the attributes that a read without sel returns. They are the attributes in names.
-// Without names they are the stored attributes that can be written, and the few read-only
-// attributes that identify the asset.
+// basic returns the attributes that a read without sel returns. If names is not nil, they are the
+// attributes with these names. Otherwise they are the stored attributes that can be written, and
+// the few read-only attributes that identify the asset.
 func basic(t *Type, names []string) []*Attr {
 	var all []*Attr
 	for _, name := range names {

@@ -152,8 +152,8 @@ func entries(n *yaml.Node) ([]entry, error) {
 	return all, nil
 }
 
-// decode reads a mapping into the struct that into points to. It refuses keys that the struct
-// does not have.
+// decode reads a mapping into a struct, to which the parameter into points. It refuses keys that
+// the struct does not have.
 func decode(n *yaml.Node, into any) error {
 	if err := checkKeys(n, reflect.TypeOf(into).Elem()); err != nil {
 		return err
@@ -210,7 +210,7 @@ func decodeAttr(n *yaml.Node) (fileAttr, error) {
 	return fa, err
 }
 
-// at returns an error that begins with its line in model.yaml.
+// This function returns an error that begins with a line number of model.yaml.
 func at(line int, format string, args ...any) error {
 	return fmt.Errorf("model.yaml:%d: "+format, append([]any{line}, args...)...)
 }

@@ -53,12 +53,13 @@ func (l *loader) protect(t *Type, attributes []string) {
 	}
 }
 
-// seal extends the filters IsReadOnly and CanUpdate of t. An asset is read-only if other assets
-// refer to it by the relation. The filters also count deleted assets.
+// seal extends the filters IsReadOnly and CanUpdate of t. name is a reciprocal. An asset is
+// read-only if other assets refer to it by the relation of this reciprocal. The filters also count
+// deleted assets.
 func (l *loader) seal(t *Type, name string) {
 	a := t.attrs[name]
 	if a == nil || a.Place.Kind != InLinksBack {
-		l.fail(at(l.files[t].line, "%s: %s is no relation that others hold in links", t.Name, name))
+		l.fail(at(l.files[t].line, "%s: %s is not the reciprocal of a relation that is stored in links", t.Name, name))
 		return
 	}
 	t.Sealed = a
@@ -80,8 +81,9 @@ func (t *Type) changeable() bool {
 	})
 }
 
-// needs finds the required relations of a created asset that it copies from the asset on
-// which the operation runs. Custom attributes are not included: only creates require them.
+// needs finds relations of the asset on which the operation runs. The operation copies their
+// values, because the asset that it creates requires them. Custom attributes are not included: only
+// creates require them.
 func (l *loader) needs(op *Op) {
 	result := l.m.types[op.Effect.Result]
 	if result == nil {

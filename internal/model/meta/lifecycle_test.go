@@ -56,7 +56,7 @@ func TestWhatTheModelNamesMustStay(t *testing.T) {
 	}
 }
 
-// The filter of an operation contains all conditions in its data.
+// The filter of an operation contains all conditions that the data of the operation states.
 func TestConditions(t *testing.T) {
 	m := Default()
 	for token, want := range map[string]string{

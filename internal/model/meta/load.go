@@ -88,7 +88,8 @@ func (l *loader) entries(n *yaml.Node) []entry {
 	return all
 }
 
-// columns reads the slots that attributes share.
+// columns reads the columns that attributes of different types share. The index of a column is its
+// slot.
 func (l *loader) columns(s *source) {
 	for i, e := range l.entries(&s.file.Columns) {
 		l.slots[e.key] = i

@@ -19,7 +19,7 @@ func loadText(text string) error {
 	return err
 }
 
-// Each case is a model with one defect, and the error of its load.
+// Each case is a model with one defect, and the error that load returns for this model.
 func TestLoadRefuses(t *testing.T) {
 	files, err := filepath.Glob("testdata/refused/*.txtar")
 	if err != nil || len(files) == 0 {

@@ -6,11 +6,11 @@ import "slices"
 // concurrent use.
 type Model struct {
 	Types     []*Type    // in the order of the file; parents come before their children
-	Columns   []Column   // the typed columns that attributes share; Place.Slot indexes it
+	Columns   []Column   // the typed columns that attributes share; Place.Slot is an index of this slice
 	Instances []Instance // well-known assets, in the order of the file
 	Rights    *Rights    // who may do what; nil in the models of tests that have no rights
 
-	source *source // the files it was made of
+	source *source // the files from which the model was made
 
 	types map[string]*Type
 	codes map[int]*Type
@@ -21,13 +21,13 @@ type Model struct {
 type Type struct {
 	Name     string
 	Code     int     // stored in asset.type; never changes, never reused
-	IDBase   int64   // stored id minus the number in the Oid; 0 except where well-known numbers of types conflict
+	IDBase   int64   // stored id minus the number in the Oid; 0 unless well-known ids would conflict
 	Parent   *Type   // nil for a root
 	Abstract bool    // has child types, so no instances
 	Children []*Type // direct child types
 	Concrete []*Type // the leaf types below, or itself if it is a leaf; file order
 
-	DisplayNames map[string]string // by methodology; Scrum may only be missing for custom lists
+	DisplayNames map[string]string // by methodology; all types except custom lists have one for Scrum
 	NumberPrefix string            // such as "S-"; empty if the type has no Number
 	RankSpace    string            // types with the same word share one ranking; by default its own name
 
@@ -36,7 +36,7 @@ type Type struct {
 	Emptied    bool  // a custom list that was deleted with its data: its assets are empty, or soon will be
 	Definition int64 // stored id of the AssetType that defines a custom list; 0 for built-in types
 
-	Metadata  bool       // describes the model; its assets with negative ids belong to the model and are never written
+	Metadata  bool       // describes the model; no request writes its assets with negative ids, which belong to the model
 	Secured   Secured    // where the SecurityScope of its assets comes from
 	Seen      Seen       // who sees its assets, if the SecurityScope does not decide alone
 	Follows   Follows    // attributes that always equal those of a related asset
@@ -65,7 +65,7 @@ type Type struct {
 // means that the asset has no SecurityScope, and that everyone sees it.
 type Secured struct {
 	Self bool   // the asset itself
-	Via  string // to-one attribute whose target has the SecurityScope; if the target is a Scope, the target itself
+	Via  string // to-one attribute whose target has the SecurityScope; a target that is a Scope is the SecurityScope
 }
 
 // Follows says that Attributes always have the same values as on the target of the to-one attribute
@@ -148,7 +148,7 @@ type Attr struct {
 	Kind     Kind
 	DateOnly bool  // Kind Date without a time of day: printed 2016-06-19
 	UTC      bool  // Kind Date printed with seven digits and Z
-	Related  *Type // Kind Relation: the type it refers to, as in metadata
+	Related  *Type // Kind Relation: the type to which it refers, as the metadata states it
 	Multi    bool
 
 	// Targets are the concrete types to which the relation may refer; nil means the concrete types
@@ -164,7 +164,7 @@ type Attr struct {
 	Definition int64  // stored id of the row that defines a custom attribute; 0 for built-in attributes
 	Display    string // the name for people of a custom attribute; else empty
 
-	Default string // value of a new asset that sets none: empty, a value, "@caller" (the acting member) or "@now"
+	Default string // value of a new asset if the request has none: empty, a value, "@caller" (the acting member) or "@now"
 	Range   *Range // the values that may be written to a Numeric; nil: any number
 
 	Back  *Attr // the reciprocal on Related, or nil
@@ -230,9 +230,11 @@ const (
 	// InLinks: rows of asset_link with relation = Code and from_id = this asset. To-one
 	// relations without a column are stored here too, with at most one row.
 	InLinks
-	// InLinksBack: the same rows seen from to_id; Back is the forward attribute.
+	// InLinksBack: rows of asset_link with relation = Code and to_id = this asset. Back is the
+	// forward attribute.
 	InLinksBack
-	// Reverse: the assets whose column attribute Back refers to this asset; to-many.
+	// Reverse: the assets whose attribute Back, which is in a column, refers to this asset;
+	// to-many.
 	Reverse
 	// Closure: generated from a hierarchy; see Place.Closure.
 	Closure

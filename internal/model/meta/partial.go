@@ -9,8 +9,9 @@ import (
 // Assets of the other types have no value.
 type Partial struct {
 	// Attr is the common form of the attributes in Of, under the abstract type's own token. If they
-	// are relations, it refers to the nearest common type of all related types. If all of them are
-	// days, it is a day, too. Its Place and Back are those of the first attribute in Of.
+	// are relations, Attr refers to the nearest common type of all related types. If all of them
+	// are dates without a time of day, Attr is such a date, too. Its Place and Back are those of
+	// the first attribute in Of.
 	Attr  *Attr
 	Of    []*Attr // the attributes of the concrete types, in the order of the types
 	Clash string  // why the attributes cannot be combined; empty if they can
@@ -114,7 +115,7 @@ func isLong(a, b Kind) bool {
 }
 
 func apart(a, b *Attr) string {
-	return fmt.Sprintf("%s and %s keep it in different ways", a.On.Name, b.On.Name)
+	return fmt.Sprintf("%s and %s store the attribute in different ways", a.On.Name, b.On.Name)
 }
 
 // above returns the nearest common ancestor of two types, or nil.

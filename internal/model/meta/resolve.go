@@ -187,7 +187,7 @@ func (l *loader) resolve(*source) {
 // code records the attribute that uses a code, and an error if another attribute uses it, too.
 func (l *loader) code(codes map[int]*Attr, word string, a *Attr, d *decl) {
 	if other := codes[a.Place.Code]; other != nil {
-		l.fail(at(d.line, "%s: %s %d is that of %s", a.Token(), word, a.Place.Code, other.Token()))
+		l.fail(at(d.line, "%s: %s %d is already used by %s", a.Token(), word, a.Place.Code, other.Token()))
 	}
 	codes[a.Place.Code] = a
 }

@@ -24,7 +24,7 @@ const (
 	ProjectAdmin Role = 2
 	Inheritor    Role = 10 // sees the path to a project, but not its contents
 	MemberAdmin  Role = 12
-	OtherRole    Role = 15 // a custom role: it reads, and has no rights
+	OtherRole    Role = 15 // a custom role: it may read, but has no right to write
 )
 
 // RoleNumbered returns the role with this number in its Oid.
@@ -374,12 +374,12 @@ func (l *rightsLoader) complete() {
 			l.fail("%s leads to no project", lies.Token())
 		}
 		if on := t.Rights.On; on != nil && slices.ContainsFunc(on.TargetTypes(), func(to *Type) bool { return to.Rights.On != nil }) {
-			l.fail("%s leads to what hangs on others itself", on.Token())
+			l.fail("%s leads to assets whose rights depend on other assets", on.Token())
 		}
 	}
 }
 
-// maxLies is the maximum number of relations from an asset to its projects.
+// maxLies is the maximum number of relations in the path from an asset to its projects.
 const maxLies = 3
 
 // leadsToScopes reports whether all targets of a relation have a scope, or are of one type whose

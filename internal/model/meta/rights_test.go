@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Every type with assets has exactly one kind, and some role has each right.
+// Every type with assets has a kind. If its assets have no SecurityScope, the rights say to which
+// projects, asset or member they belong, or that they belong to no project.
 func TestRightsAreComplete(t *testing.T) {
 	m := Default()
 	for _, typ := range m.Types {

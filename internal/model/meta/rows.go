@@ -49,7 +49,8 @@ func (m *Model) Rows() []Row {
 	return b.all
 }
 
-// rowBuilder collects rows. Its method with adds a value to the last row.
+// rowBuilder collects rows. The method add begins a row, and the method with adds a value to the
+// last row.
 type rowBuilder struct {
 	m   *Model
 	all []Row
@@ -62,7 +63,8 @@ func (b *rowBuilder) add(typ, of, name string) {
 	b.with("Asset", of)
 }
 
-// with adds a value to the last row, unless the value is empty or the type has no such attribute.
+// This method adds a value to the last row, unless the value is empty or the type has no such
+// attribute.
 func (b *rowBuilder) with(name string, v any) {
 	r := &b.all[len(b.all)-1]
 	a, ok := r.Type.attrs[name]

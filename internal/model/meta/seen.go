@@ -61,7 +61,8 @@ func (l *loader) seenBy(t *Type) Seen {
 	}
 }
 
-// walks reads paths from t to assets of the type end, or of any type if end is empty.
+// walks reads paths from t to other assets. end is the name of their type; if end is empty, they
+// may have any type.
 func (l *loader) walks(t *Type, paths []string, end string) []Walk {
 	var all []Walk
 	for _, path := range paths {

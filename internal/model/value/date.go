@@ -56,8 +56,8 @@ func onCalendar(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// instant reads an ISO or US date, and applies the function in to it. The result is in UTC
-// microseconds.
+// instant reads an ISO or US date, and returns UTC microseconds. The parameter in is a function
+// that first converts the date, for example to midnight.
 func instant(text string, in func(time.Time) time.Time) (micros int64, ok bool) {
 	for _, form := range dateForms {
 		t, err := time.Parse(form, text)
@@ -73,13 +73,14 @@ func instant(text string, in func(time.Time) time.Time) (micros int64, ok bool) 
 	return 0, false
 }
 
-// AppendInstant appends UTC microseconds with seven decimals of the second. Example:
-// 2026-01-02T15:04:05.1234560Z, without quotes.
+// AppendInstant appends a time, given in UTC microseconds, with seven decimals of the second.
+// Example: 2026-01-02T15:04:05.1234560Z, without quotes.
 func AppendInstant(w []byte, micros int64) []byte {
 	return time.UnixMicro(micros).UTC().AppendFormat(w, dateUTC)
 }
 
-// appendDate appends UTC microseconds as JSON, in the form of the attribute.
+// appendDate appends a time, given in UTC microseconds, as JSON. The attribute decides the form of
+// the date.
 func appendDate(w []byte, v Scalar, a *meta.Attr) []byte {
 	if _, ok := v.Int64(); !ok {
 		return append(w, "null"...)
@@ -87,8 +88,8 @@ func appendDate(w []byte, v Scalar, a *meta.Attr) []byte {
 	return append(appendPlainDate(append(w, '"'), v, a), '"')
 }
 
-// appendPlainDate appends UTC microseconds in the form of the attribute. It appends nothing
-// if v is not a number.
+// appendPlainDate is like appendDate, but appends the date without quotes. It appends nothing if v
+// is not a number.
 func appendPlainDate(w []byte, v Scalar, a *meta.Attr) []byte {
 	micros, ok := v.Int64()
 	if !ok {

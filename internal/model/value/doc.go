@@ -6,9 +6,10 @@
 //	AppendRow(nil, Of(3.5), meta.Numeric, nil)         "3.5", in quotes
 //	AppendData(nil, Of(3.5), meta.Numeric, nil)        3.5
 //
-// The same functions read values in writes, filters, variables and instants. So a value can be
-// found by the text with which it was written. The same functions also print values in query rows,
-// on the data path (docs/interface.md, section 4.1), in events and in templates.
+// The same functions read values in writes, in filters, in variables, and in points in time, such
+// as the value of asof. So a value can be found by the text with which it was written. The same
+// functions also print values in query rows, on the data path (docs/interface.md, section 4.1), in
+// events and in templates.
 //
 // The package is pure. It does not resolve references such as an Oid or the name of a type,
 // which needs the model.

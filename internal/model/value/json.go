@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// stretch is how many bytes of a text are quoted at a time. The garbage collector cannot interrupt
-// the copying of one part (see memory.Append).
+// stretch is the maximum number of bytes that are quoted in one step. A longer text is quoted in
+// parts, because the garbage collector cannot interrupt one step (see memory.Append).
 const stretch = 256 << 10
 
 // AppendString appends s as a JSON string. It does not escape <, > and &. It replaces bytes

@@ -26,7 +26,8 @@ type kind struct {
 	summable    bool // @Sum, @Min and @Max can be used
 }
 
-// kinds is the table of kinds. Packages with access to the model print relations and types.
+// kinds is the table of kinds. Other packages, which have the model, print relations and asset
+// types.
 var kinds = map[meta.Kind]*kind{
 	meta.Boolean: {form: Bool, parse: parseBool, row: appendBool, data: appendBool, xml: appendBool},
 	meta.Numeric: {form: Float, parse: parseFloat, row: appendQuotedNumber, data: appendNumber, xml: appendNumber, summable: true},

@@ -16,9 +16,9 @@ import (
 // is not a value of the kind.
 //
 // The result is a bool for Boolean; float64 for Numeric, never infinite and never negative zero;
-// int64 for Rank, LongInt, Opaque and State; int64 for Date, in UTC microseconds (if dayOnly is
-// true, of the beginning of the day); string for all other kinds. A Guid and a Blob get the
-// spelling in which they are stored.
+// int64 for Rank, LongInt, Opaque and State; int64 for Date, in UTC microseconds; string for all
+// other kinds. If dayOnly is true, the result for Date is the beginning of the day. A Guid and a
+// Blob get the spelling in which they are stored.
 func Parse(k meta.Kind, dayOnly bool, text string) (any, bool) {
 	if parse := kinds[k].parse; parse != nil {
 		return parse(text, dayOnly)

@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// printer appends a value that is not missing, in one of the forms of kind. a decides the form of a
-// date and may be nil.
+// printer appends a value that is not missing. Each kind has three printers: row, data and xml. The
+// attribute a decides the form of a date, and may be nil.
 type printer func(w []byte, v Scalar, a *meta.Attr) []byte
 
 // AppendRow appends a value in the form of query rows and events: numbers as strings, states

@@ -68,8 +68,8 @@ func FromColumn(k meta.ColumnKind, v any) any {
 	return v
 }
 
-// Canonical returns a stored scalar in the form in which the function JSON writes it. A server may
-// have stored it in another form.
+// Canonical returns a stored scalar in the form in which the function JSON writes it. A database
+// server may have stored the scalar in another form.
 func Canonical(v jsontext.Token) string {
 	switch v.Kind() {
 	case '"':

@@ -11,7 +11,7 @@ const XMLDeclaration = `<?xml version="1.0" encoding="UTF-8"?>`
 
 // escapes are the escapes of bytes in XML.
 type escapes struct {
-	plain [256]bool             // true for a byte that is written unchanged; it is never part of a longer character
+	plain [256]bool             // true for a byte that is written unchanged, and is never a part of a longer character
 	text  [utf8.RuneSelf]string // the escape of an ASCII character that is not plain
 }
 
@@ -23,7 +23,7 @@ var (
 	attrEscapes = escapesFor(map[byte]string{'&': "&amp;", '<': "&lt;", '>': "&gt;", '\r': "&#xD;", '\n': "&#xA;", '\t': "&#x9;", '"': "&quot;"})
 )
 
-// escapesFor returns the escapes in by, and replaces all other control characters.
+// escapesFor returns the given escapes. It also replaces every other control character.
 func escapesFor(by map[byte]string) *escapes {
 	all := &escapes{}
 	for c := range byte(utf8.RuneSelf) {

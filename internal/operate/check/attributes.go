@@ -21,7 +21,7 @@ type shape struct {
 }
 
 // definitionCode describes the code that the definition of a custom attribute stores in its JSON.
-// The model does not have this attribute, so no request can use it.
+// The attribute Code is not in the model, so no request can use it.
 var definitionCode = &meta.Attr{
 	Name: "Code", On: &meta.Type{Name: "AttributeDefinition"}, Kind: meta.LongInt,
 	Place: meta.Place{Kind: meta.InAttrs, Column: "Code"},
@@ -43,7 +43,7 @@ func (c *checker) shapes() map[*meta.Type]*shape {
 			default:
 				continue
 			}
-			if a.Required && !a.Custom { // assets that are older than a custom attribute may have no value for it
+			if a.Required && !a.Custom { // a custom attribute is left out, because older assets may have no value for it
 				s.required = append(s.required, a)
 			}
 		}
@@ -79,7 +79,7 @@ func (c *checker) attributes(ctx context.Context) error {
 		}
 		t := c.concrete(code)
 		if t == nil {
-			return nil // the check versions reports it
+			return nil // the check "versions" reports it
 		}
 		s := shapes[t]
 		for i, v := range slots {

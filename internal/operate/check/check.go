@@ -24,7 +24,7 @@ type Finding struct {
 	Text  string // the problem
 	Do    string // what an administrator should do about it; empty: nothing
 
-	mend []Statement // the statements that fix it; nil: other rows do not determine the right values
+	mend []Statement // the statements that fix the inconsistency; nil: other rows do not determine the right values
 }
 
 // String returns the finding as one line.
@@ -112,9 +112,9 @@ func Run(ctx context.Context, d *db.DB, m *meta.Model) ([]Finding, error) {
 	return snapshot(ctx, d, m, false, func(Step) {})
 }
 
-// Follow does the same as Run, and makes two more checks that only an installation must pass.
-// Well-known members must have logins, and at least one login must have a password. Follow calls at
-// before each check and at the end.
+// Follow does the same as Run, and makes two more checks, which the database of an installation
+// must pass. Well-known members must have logins, and at least one login must have a password.
+// Before each check, and once after the last check, Follow calls the function at.
 func Follow(ctx context.Context, d *db.DB, m *meta.Model, at func(Step)) ([]Finding, error) {
 	return snapshot(ctx, d, m, true, at)
 }
@@ -167,7 +167,7 @@ type checker struct {
 	installed bool // true: make the additional checks of Follow
 
 	portion int              // about how many rows one statement reads
-	known   map[string][]any // by key of a table, as text: the last column value of each part except the last part
+	known   map[string][]any // by key, as text: the last value of the column in each part, except in the last part
 	used    []int            // codes of the types that have assets; nil: not read yet
 
 	rule  rule // the rule that runs
@@ -176,7 +176,7 @@ type checker struct {
 	found []Finding
 	mends []Statement // the statements that fix the finding that is reported next
 
-	mending bool            // true: for a repair; store statements, and few findings without statements
+	mending bool            // true: for a repair; findings keep their statements, and few without statements are stored
 	skip    map[string]bool // keys of findings whose statements have run and did not help
 }
 
@@ -188,7 +188,7 @@ func newChecker(tx *db.Tx, m *meta.Model) *checker {
 	return c
 }
 
-// do runs one rule and appends its findings to found.
+// do runs one rule and appends its findings to c.found.
 func (c *checker) do(ctx context.Context, r rule) error {
 	c.rule, c.left, c.mends, c.bytes = r, MaxFindings, nil, 0
 	if c.mending {
@@ -214,7 +214,8 @@ func (c *checker) report(table string, id int64, format string, args ...any) err
 	return c.reportWith(c.rule.do, table, id, format, args...)
 }
 
-// reportWith does the same as report, but Finding.Do is do, and not the text of the rule.
+// reportWith does the same as report, but sets Finding.Do to the parameter do, and not to the text
+// of the rule.
 func (c *checker) reportWith(do, table string, id int64, format string, args ...any) error {
 	f := Finding{Check: c.rule.name, Table: table, ID: id, Text: fmt.Sprintf(format, args...), Do: do, mend: c.mends}
 	c.mends = nil

@@ -62,7 +62,7 @@ func (c *checker) contentsOf(
 				return err
 			}
 			what, lost := "", ""
-			_ = value.Members(attrs, func(key string, v jsontext.Token) error { // the check attributes reports invalid JSON
+			_ = value.Members(attrs, func(key string, v jsontext.Token) error { // the check "attributes" reports invalid JSON
 				if a, ok := keys[key]; ok && a.Kind == meta.Blob && v.Kind() == '"' && v.String() != "" && !kept[v.String()] {
 					what, lost = a.Token(), v.String()
 				}
@@ -80,8 +80,8 @@ func (c *checker) contentsOf(
 	})
 }
 
-// keep adds a statement that fixes a content. The content must exist, but has another size or is
-// not marked as kept.
+// keep adds a statement that sets the size of a content to the size in a reference, and marks the
+// content as kept. If the content does not exist, keep adds nothing.
 func (c *checker) keep(reference string, known map[string]bool) {
 	hash, size, ok := strings.Cut(strings.TrimPrefix(reference, "sha256:"), ":")
 	if _, there := known[hash]; !ok || !there {

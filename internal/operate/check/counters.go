@@ -64,8 +64,8 @@ func (c *checker) numbers(ctx context.Context) error {
 		` GROUP BY type, number HAVING COUNT(*) > 1`, args...)
 }
 
-// numbers is a set of numbers. Each word has one bit for each of 64 numbers in a row. So the set is
-// small if most numbers of a range are in it.
+// numbers is a set of numbers. Each value of the map has one bit for each of 64 consecutive
+// numbers. So the set is small if most numbers of a range are in it.
 type numbers map[int64]uint64
 
 // add adds a number. It reports whether the number was already in the set.

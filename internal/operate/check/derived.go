@@ -16,7 +16,8 @@ type copied struct {
 }
 
 // copies returns the columns that assets of a type copy from related assets. These are the column
-// of the security scope, and the columns of attributes that always equal those of a related asset.
+// of the security scope, and the columns of attributes that always have the same value as an
+// attribute of a related asset.
 func (c *checker) copies(t *meta.Type) []copied {
 	var all []copied
 	add := func(relation, column string) {

@@ -8,9 +8,9 @@
 //
 // Run reads row by row in one snapshot, so a running service does not disturb it. It keeps only
 // this data in memory: the project tree, the inner nodes of the other trees, and values that a
-// check compares, such as Numbers and hashes of contents. Each check is a function. The list rules
-// contains all checks, and texts that say what to do about their findings. A check comes after the
-// checks that it depends on.
+// check compares, such as Numbers and hashes of contents. Each check is a function. The variable
+// rules lists all checks, each with a text that says what to do about its findings. A check comes
+// after the checks that it depends on.
 //
 // If a finding can be fixed, it contains the statements that fix it. Plan shows the same statements
 // that a repair runs. A repair finds a batch of findings and fixes the batch in one transaction. It

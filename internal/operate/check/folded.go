@@ -17,7 +17,7 @@ import (
 
 // folded checks the stored folded forms (the forms that comparisons use) of the texts of each
 // version. Every text that needs a folded form must have one, and no other text may have one. The
-// check of current versions compares the folded forms of assets.
+// check "current version" compares the folded forms of assets.
 func (c *checker) folded(ctx context.Context) error {
 	var names []string
 	query := "SELECT v.id, v.moment, " + db.OfVersions("v", []string{"attrs", "folded"})
@@ -96,7 +96,7 @@ func objectOf(texts map[string]string) any {
 }
 
 // textsIn returns the texts of a stored JSON object by key. It ignores invalid JSON, which the
-// check attributes reports.
+// check "attributes" reports.
 func textsIn(object []byte) map[string]string {
 	all := map[string]string{}
 	_ = value.Members(object, func(key string, v jsontext.Token) error {

@@ -11,16 +11,16 @@ import (
 // A table is read in parts because a server ends statements that run too long.
 const portion = 1000
 
-// key describes how the rows of a table are read in parts: ordered by one column. The table needs
-// an index on the columns in where, followed by this column.
+// key describes how the rows of a table are read in parts: in the order of one column. The table
+// needs an index that begins with the columns in the field where, and continues with this column.
 type key struct {
 	table, column string
 	where         string // condition for the rows that are read, such as "type = ?"; empty: all rows
 	args          []any  // arguments of where
 }
 
-// part is a range of the values of a column. The values are greater than above, and at most upTo.
-// Nil means no bound.
+// part is a range of the values of a column. The values are greater than the field above, and at
+// most the field upTo. If a field is nil, there is no such bound.
 type part struct{ above, upTo any }
 
 // of returns the SQL condition that a column is in the part, and the arguments of the condition.

@@ -32,7 +32,7 @@ func (c *checker) ranks(ctx context.Context) error {
 	}
 	var last int64
 	highest := map[string]int64{}
-	spaces := map[string]int64{} // by rank space: id of the asset whose rank is last
+	spaces := map[string]int64{} // by rank space: id of the asset that has the rank in the variable last
 	err = c.eachIn(ctx, key{table: "asset", column: "order_key", where: "order_key IS NOT NULL"}, func(scan row) error {
 		var id, rank int64
 		var code int

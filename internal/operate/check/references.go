@@ -47,9 +47,10 @@ func (c *checker) references(ctx context.Context) error {
 	return nil
 }
 
-// reference checks that an attribute allows the asset to which a row refers. what is the name of
-// the column or attribute in the report. a is nil for an unknown attribute. to is the id of the
-// asset, and code is the code of its type, or NULL if the asset does not exist.
+// reference checks that an attribute allows the asset to which a row refers. The parameter what is
+// the name of the column or attribute in the report. The parameter a is nil for an unknown
+// attribute. The parameter to is the id of the asset, and code is the code of its type, or NULL if
+// the asset does not exist.
 func (c *checker) reference(
 	table string, id, moment int64, what string, a *meta.Attr, to int64, code sql.NullInt32,
 ) error {
@@ -74,9 +75,9 @@ type edge struct {
 	from, to       int64
 	value, folded  string
 	since, until   int64
-	fromCode       sql.NullInt32 // code of the type of the asset from; NULL: the asset does not exist
-	toCode         sql.NullInt32 // code of the type of the asset to; NULL: the asset does not exist
-	began, ended   bool          // began: an asset of the edge has a version at since; ended: the same for until
+	fromCode       sql.NullInt32 // type code of the asset with the id from; NULL: the asset does not exist
+	toCode         sql.NullInt32 // type code of the asset with the id to; NULL: the asset does not exist
+	began, ended   bool          // began: an asset of the edge has a version at the moment since; ended: at the moment until
 }
 
 // links expects that both assets of a link exist and have the right types. When the link begins,
@@ -84,7 +85,7 @@ type edge struct {
 // relation must have at most one link at a time.
 func (c *checker) links(ctx context.Context) error {
 	var last edge
-	var ones []span // spans so far of the links of the current to-one relation of the asset last.from
+	var ones []span // spans of the links that were read so far for the same to-one relation of the same asset
 	return c.eachEdge(ctx, links, func(scan row) error {
 		var l edge
 		err := scan(&l.code, &l.fromType, &l.from, &l.to, &l.since, &l.until, &l.fromCode, &l.toCode, &l.began, &l.ended)
@@ -145,8 +146,8 @@ func (e edge) sameRow(o edge) bool {
 	return e.code == o.code && e.fromType == o.fromType && e.from == o.from && e.to == o.to && e.folded == o.folded
 }
 
-// linkAttr returns the attribute to which a link belongs. It looks in the type of the asset from,
-// and returns nil if the type has no such attribute.
+// linkAttr returns the attribute to which a link belongs. It looks in the type of the first asset,
+// and returns nil if this type has no such attribute.
 func (c *checker) linkAttr(l edge) *meta.Attr {
 	fwd, ok := c.m.LinkByCode(l.code)
 	t := c.concrete(l.fromType)

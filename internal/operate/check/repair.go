@@ -71,10 +71,10 @@ type Repair struct {
 // Model reads the current model. It is called after the rules that check the schema.
 type Model func(ctx context.Context) (*meta.Model, error)
 
-// Plan returns the findings with the statements that Do would run, and changes nothing. It returns
-// at most batch findings of each check that can be fixed. Plan ends after a check with findings in
-// rows that other rows are derived from, because later checks depend on the repair of these rows.
-// It returns errors of the database and of m.
+// Plan returns the findings with the statements that Do would run, and changes nothing. For each
+// check, the constant batch limits the number of findings that can be fixed. Plan ends after a
+// check with findings in rows that other rows are derived from, because later checks depend on the
+// repair of these rows. It returns errors of the database and of m.
 func Plan(ctx context.Context, d *db.DB, m Model) (found []Finding, err error) {
 	_, err = each(ctx, d, m, func(r rule, x *repairing) (left []Finding, err error) {
 		some, err := x.findings(ctx, r)
@@ -88,7 +88,7 @@ func Plan(ctx context.Context, d *db.DB, m Model) (found []Finding, err error) {
 type repairing struct {
 	db    *db.DB
 	model *meta.Model
-	tried map[string]bool // keys of findings whose statements have run; found again, they cannot be fixed
+	tried map[string]bool // keys of findings whose statements have run; such a finding cannot be fixed if it is found again
 }
 
 // each calls fn for every rule, and collects the findings that fn returns. It ends early if fn
@@ -124,10 +124,11 @@ func (x *repairing) findings(ctx context.Context, r rule) (found []Finding, err 
 	return found, err
 }
 
-// Do fixes findings check by check, and returns the findings that are left. Each transaction fixes
-// at most batch findings, which were found in a new snapshot before. An interrupted repair
-// therefore continues when it runs again. Do ends if it cannot fix rows that other rows are derived
-// from. Otherwise it would derive rows from damaged rows.
+// Do fixes findings check by check, and returns the findings that are left. For each transaction,
+// Do runs the check in a new snapshot. The transaction then fixes the findings. The constant batch
+// limits their number. An interrupted repair therefore continues when it runs again. Do ends if it
+// cannot fix rows that other rows are derived from. Otherwise it would derive rows from damaged
+// rows.
 //
 // Nothing else may write at the same time. Guard checks this. Do returns errors of the database, of
 // m, of Guard and of Record.

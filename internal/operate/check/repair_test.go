@@ -16,7 +16,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// others are statements that add rows to the tables that are empty after history.
+// others are statements that add rows to the tables that are still empty after the requests in
+// history.
 var others = []string{
 	`UPDATE audit SET feed = 3, generation = 3 WHERE id = 1`,
 	`UPDATE sequence SET value = 3 WHERE name IN ('feed', 'webhook')`,
@@ -47,7 +48,7 @@ func fill(t *testing.T, d *db.DB) {
 	}
 }
 
-// unfound are damages that no check can find. why says why.
+// unfound are damages that no check can find. The field why contains the reason.
 var unfound = []struct{ why, sql string }{
 	{"no row refers to an access token", `DELETE FROM access_token`},
 	{"a restore that has finished leaves no row", `DELETE FROM unfinished_restore`},
@@ -72,7 +73,7 @@ var unfound = []struct{ why, sql string }{
 	{"no other row has the hash of a password", `UPDATE credential SET password_hash = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2k'`},
 }
 
-// more contains further damages. They damage rows that fill creates.
+// more contains further damages. They damage rows that the function fill creates.
 var more = []damage{
 	{"one of several links that began together", `DELETE FROM asset_link WHERE from_id = 1005 AND relation = 1 AND until_moment > 99999`, "number of links: asset_version 1005", false},
 	{"a link that has ended", `DELETE FROM asset_link WHERE from_id = 1005 AND relation = 1 AND until_moment < 99999`, "number of links: asset_version 1005", false},
@@ -113,7 +114,8 @@ var more = []damage{
 
 // loosely are tables that tests do not compare after a repair, because the repair may store other
 // values in them. A sequence gets the highest value in use, which may be lower than the value
-// before. The last moment of a stamp may have no version.
+// before the damage. A row of moment_stamp may end at a moment that has no version. The repair then
+// stores the moment of a version instead.
 var loosely = []string{"sequence", "moment_stamp"}
 
 // TestEachTableIsDamaged expects at least one damage for every table. The damage may be in all() or
@@ -146,8 +148,8 @@ func tableOf(statement string) string {
 	return words[2]
 }
 
-// TestUnfound expects that the checks find no damage of unfound. With -short, it makes all these
-// damages at once.
+// TestUnfound expects that the checks find none of the damages in unfound. With -short, it makes
+// all these damages at once.
 func TestUnfound(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d)
@@ -182,7 +184,7 @@ func mending(mended *[]check.Finding) check.Repair {
 
 // TestRepair makes each damage that can be fixed. The plan must show the finding and change
 // nothing. The repair must restore every table, and then no check must find anything. With -short,
-// TestRepair makes one damage for each check, and plans only three.
+// TestRepair makes one damage for each check, and tests the plan for only three of them.
 func TestRepair(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d)
@@ -361,7 +363,7 @@ func quoted(d *db.DB, names []string) []string {
 }
 
 // difference returns the rows that are in only one of two contents of tables. It ignores the tables
-// in the list but.
+// that the parameter but lists.
 func difference(before, after map[string][]string, but []string) string {
 	var b strings.Builder
 	for _, table := range slices.Sorted(maps.Keys(before)) {

@@ -59,14 +59,15 @@ func (c *checker) missing(t tables.Table) error {
 	return c.report(t.Name, 0, "the table is missing")
 }
 
-// mendLockCount adds a statement that adds the column for counting locks to a table. A later
-// migration adds this column. Any value is valid.
+// mendLockCount adds a statement that adds the column for counting locks to a table. The statement
+// that creates a table may lack this column, because a later migration adds the column. Any value
+// in the column is valid.
 func (c *checker) mendLockCount(table string) {
 	const column = " ADD COLUMN " + db.LockCount + " BIGINT NOT NULL DEFAULT 0"
 	c.mends = append(c.mends, Statement{SQL: "ALTER TABLE " + c.tx.Dialect().Quote(table) + column, Alters: true})
 }
 
-// columnsOf reports the columns of want that are missing in have.
+// columnsOf reports the columns that are in the table want, but not in the table have.
 func (c *checker) columnsOf(want, have tables.Table) error {
 	for _, column := range want.Names() {
 		if !slices.Contains(have.Names(), column) {
@@ -187,7 +188,7 @@ func expected(ctx context.Context) (*built, error) {
 }
 
 // counting has the names of sequences whose values can be computed from other rows. The check
-// sequences reports and fixes these sequences.
+// "sequences" reports and fixes these sequences.
 var counting = []string{"id", "audit", "moment", "webhook", "feed"}
 
 // given has the keys of rows that cannot be computed from other rows. These are the sequences of

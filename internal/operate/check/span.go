@@ -55,7 +55,7 @@ func bySide(spans []span) (sides [2][]span) {
 }
 
 // lacking returns the spans that are in the list all but not in the list some. It returns nil if
-// some contains a span that is not in all.
+// the list some contains a span that is not in the list all.
 func lacking(all, some []span) []span {
 	for _, s := range some {
 		if !slices.Contains(all, s) {
@@ -90,8 +90,8 @@ func union(all []span) (out []span) {
 	return out
 }
 
-// joined sorts spans, and joins spans that touch and have the same value of what. It returns false
-// if two spans overlap.
+// joined sorts spans, and joins spans that touch and have the same value in the field what. It
+// returns false if two spans overlap.
 func joined(all []span) ([]span, bool) {
 	slices.SortFunc(all, func(a, b span) int {
 		if a.since < b.since {

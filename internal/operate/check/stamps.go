@@ -4,7 +4,7 @@ import "context"
 
 // stamp is the range of moments that the next row of moment_stamp must cover.
 type stamp struct {
-	moments []dated // moments of versions after the previous row; of neighbors with the same instant, the last
+	moments []dated // moments of versions after the previous row; of consecutive moments with the same instant, only the last
 	before  dated   // last moment and instant of the previous row of moment_stamp
 }
 

@@ -53,7 +53,7 @@ func (c *checker) cycles(ctx context.Context) error {
 	return nil
 }
 
-// reportCycles reports one asset of each cycle. up has the parent of each inner node.
+// reportCycles reports one asset of each cycle. The parameter up has the parent of each inner node.
 func (c *checker) reportCycles(up map[int64]int64, a *meta.Attr) error {
 	visited := map[int64]bool{}
 	for _, id := range slices.Sorted(maps.Keys(up)) {
@@ -156,11 +156,11 @@ func (c *checker) mendTree(p pair, spans []span) {
 // treeHistory computes the expected spans of scope_closure from the parents of the projects, moment
 // by moment.
 type treeHistory struct {
-	moment int64
+	moment int64                    // the moment of the last call of set
 	up     map[int64]int64          // the parent of each project
 	below  map[int64]map[int64]bool // the children of each project
-	moved  []int64                  // projects whose parent changed at moment
-	above  map[int64]map[int64]int  // by project: its ancestors before moment, with their distances
+	moved  []int64                  // projects whose parent changed at the moment in the field moment
+	above  map[int64]map[int64]int  // by project: its ancestors before this moment, with their distances
 	want   map[pair][]span          // the result: the expected spans of each pair
 }
 
@@ -218,7 +218,7 @@ func (h *treeHistory) ancestors(id int64) map[int64]int {
 }
 
 // replace ends the spans of a project below its former ancestors, and begins spans below its new
-// ancestors. now has the new ancestors with their distances.
+// ancestors. The keys of the map now are the new ancestors, and its values are their distances.
 func (h *treeHistory) replace(id int64, now map[int64]int) {
 	for above, depth := range h.above[id] {
 		if d, still := now[above]; !still || d != depth {
@@ -264,14 +264,14 @@ func (c *checker) memberships(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	types, err := c.fromTypes(ctx, links, members.Place.Code) // the check links reports wrong types
+	types, err := c.fromTypes(ctx, links, members.Place.Code) // the check "links" reports wrong types
 	if err != nil {
 		return err
 	}
 	in, args := db.InArgs(append(types, t.Code))
 	err = c.eachPair(ctx, byScope, func(p pair, spans []span) error {
 		sides := bySide(spans)   // 0: from links; 1: from scope_member
-		links := union(sides[0]) // the check links reports links that overlap
+		links := union(sides[0]) // the check "links" reports links that overlap
 		rows, disjoint := joined(sides[1])
 		switch {
 		case !disjoint:

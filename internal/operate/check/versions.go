@@ -47,7 +47,7 @@ func sameText(column string, a, v []byte) bool {
 // canonical returns the members of a JSON document by key, each value in its canonical form.
 func canonical(document []byte) map[string]string {
 	all := map[string]string{}
-	_ = value.Members(document, func(key string, v jsontext.Token) error { // the check attributes reports invalid JSON
+	_ = value.Members(document, func(key string, v jsontext.Token) error { // the check "attributes" reports invalid JSON
 		all[key] = value.Canonical(v)
 		return nil
 	})
@@ -144,7 +144,7 @@ func (c *checker) mendVersion(id int64) {
 	}
 }
 
-// version has the columns of asset_version that the check versions compares.
+// version has the columns of asset_version that the check "versions" compares.
 type version struct {
 	id, moment, until                   int64
 	code, state                         int
@@ -271,8 +271,8 @@ func (c *checker) mendEnd(v version, until int64) {
 	c.mend(`UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, until, v.id, v.moment)
 }
 
-// invalidVersion checks the type and the state of a version. found means that it has reported a
-// finding.
+// invalidVersion checks the type and the state of a version. The result found is true if it has
+// reported a finding.
 func (c *checker) invalidVersion(v version) (found bool, err error) {
 	switch {
 	case c.concrete(v.code) == nil:

@@ -13,7 +13,7 @@ import (
 
 // Limits of a part. One statement reads one part.
 const (
-	partBytes = 2 << 20 // the size of the lines, in bytes, that adapt aims at
+	partBytes = 2 << 20 // size of the lines in bytes that the method adapt tries to reach
 	maxBytes  = 8 << 20 // size of the lines in bytes; a part ends after the row that exceeds it
 	firstRows = 16      // maximum number of rows of the first part
 	mostRows  = 2000    // maximum number of rows of any part
@@ -32,7 +32,7 @@ type parts struct {
 	rows  int64  // number of rows so far
 	lines []byte // lines of the current part
 	last  []any  // the primary key of the last row
-	equal int    // in the next part, this many first columns are equal to last; -1: read from the first row
+	equal int    // number of first columns in which the rows of the next part are equal to last; -1: read from the first row
 	limit int    // maximum number of rows of the next part
 }
 

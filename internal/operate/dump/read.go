@@ -83,7 +83,7 @@ type reader struct {
 	table   tables.Table // table of the current rows; its name is empty before the first table
 	ofTable int64        // number of rows of table so far
 	batch   [][]any      // rows that were read and not yet written
-	bytes   int          // size of the lines of batch in bytes
+	bytes   int          // size in bytes of the lines of the rows in batch
 }
 
 // next returns the next line. It returns an error if the export ends before its last line.
@@ -145,7 +145,7 @@ func (r *reader) prepare(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// take processes a line after the header. ended means that the line was the last line.
+// take processes a line after the header. The result ended is true if the line was the last line.
 func (r *reader) take(ctx context.Context, text []byte) (ended bool, err error) {
 	var l struct {
 		Table string `json:"table"`

@@ -37,7 +37,7 @@ type List struct {
 }
 
 // List returns all texts that administrators have set. It returns an error of the kind fault.Denied
-// if who is not a system administrator.
+// if the actor is not a system administrator.
 func (s *Service) List(ctx context.Context, who auth.Actor) (List, error) {
 	if err := mayChange(who); err != nil {
 		return List{}, err
@@ -67,8 +67,8 @@ func mayChange(who auth.Actor) error {
 
 // Change sets and removes texts. It applies either all changes of a request or none. It returns all
 // texts of administrators after the changes. yaml means that the body is YAML. The error has the
-// kind fault.Denied if who is not a system administrator, and fault.Invalid for an invalid body or
-// too many texts.
+// kind fault.Denied if the actor is not a system administrator, and fault.Invalid for an invalid
+// body or too many texts.
 func (s *Service) Change(ctx context.Context, who auth.Actor, body []byte, yaml bool) (List, error) {
 	if err := mayChange(who); err != nil {
 		return List{}, err

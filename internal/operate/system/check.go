@@ -67,9 +67,9 @@ type Finding struct {
 	Text  string `json:"text"` // the problem, and what to do about it
 }
 
-// Start starts a check of the whole database. The error has the kind fault.Denied if who is not a
-// system administrator, fault.Conflict while a check runs, and fault.Transient if an earlier check
-// of this process has not ended yet.
+// Start starts a check of the whole database. The error has the kind fault.Denied if the actor is
+// not a system administrator, fault.Conflict while a check runs, and fault.Transient if an earlier
+// check of this process has not ended yet.
 func (s *Service) Start(ctx context.Context, who auth.Actor) (State, error) {
 	if err := mayRead(who); err != nil {
 		return State{}, err
@@ -97,8 +97,8 @@ func (s *Service) Start(ctx context.Context, who auth.Actor) (State, error) {
 	return s.state(ctx)
 }
 
-// Check returns the progress of the last check. The error has the kind fault.Denied if who is not a
-// system administrator.
+// Check returns the progress of the last check. The error has the kind fault.Denied if the actor is
+// not a system administrator.
 func (s *Service) Check(ctx context.Context, who auth.Actor) (State, error) {
 	if err := mayRead(who); err != nil {
 		return State{}, err
@@ -201,7 +201,7 @@ func (s *Service) guarded(ctx context.Context, at func(check.Step)) (found []che
 }
 
 // storeProgress stores the progress of a check and renews its lease every tellEvery, until steps is
-// closed. If another check has claimed the row, it calls lost and returns.
+// closed. If another check has claimed the row, it calls the function lost and returns.
 func (s *Service) storeProgress(ctx context.Context, c start, steps <-chan check.Step, lost context.CancelCauseFunc) {
 	tick := time.NewTicker(s.tellEvery)
 	defer tick.Stop()
@@ -238,7 +238,8 @@ func (s *Service) store(ctx context.Context, c start, set string, args ...any) e
 	return s.leases.Update(ctx, s.db, c.owner, []int64{theCheck}, set, append(args, leaseFor.Microseconds())...)
 }
 
-// end stores the result of a check, even if ctx has ended. why is the error of a failed check.
+// end stores the result of a check, even if ctx has ended. The parameter why is the error of a
+// failed check.
 func (s *Service) end(ctx context.Context, c start, state int, found []check.Finding, why error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
 	defer cancel()

@@ -20,8 +20,8 @@ type Settings struct {
 	Defect catalog.Level `json:"DefectTrackingLevel"`
 }
 
-// Settings returns the settings of the installation. The error has the kind fault.Denied if who is
-// not a system administrator.
+// Settings returns the settings of the installation. The error has the kind fault.Denied if the
+// actor is not a system administrator.
 // Spec: interface 4.16.2.
 func (s *Service) Settings(ctx context.Context, who auth.Actor) (Settings, error) {
 	if err := mayRead(who); err != nil {
@@ -36,8 +36,8 @@ func settingsOf(t catalog.Tracking) Settings {
 }
 
 // ChangeSettings changes the settings that the body contains, and returns all settings. yaml means
-// that the body is YAML. The error has the kind fault.Denied if who is not a system administrator,
-// and fault.Invalid for an invalid body.
+// that the body is YAML. The error has the kind fault.Denied if the actor is not a system
+// administrator, and fault.Invalid for an invalid body.
 // Spec: interface 4.16.2.
 func (s *Service) ChangeSettings(ctx context.Context, who auth.Actor, body []byte, yaml bool) (Settings, error) {
 	if err := mayRead(who); err != nil {
@@ -57,9 +57,9 @@ func (s *Service) ChangeSettings(ctx context.Context, who auth.Actor, body []byt
 	return settingsOf(t), nil
 }
 
-// SetSettings changes settings, and records the member in the audit trail. The keys of to are the
-// names of settings, and the values are the new levels. member is 0 for a command of an operator.
-// The error has the kind fault.Invalid for an unknown name or level.
+// SetSettings changes settings, and records the member in the audit trail. The parameter to has the
+// names of settings as keys, and the new levels as values. member is 0 for a command of an
+// operator. The error has the kind fault.Invalid for an unknown name or level.
 func SetSettings(ctx context.Context, d *db.DB, member int64, to map[string]string) (t catalog.Tracking, err error) {
 	for name, level := range to {
 		if name != catalog.StoryTracking && name != catalog.DefectTracking {
@@ -93,8 +93,8 @@ func SetSettings(ctx context.Context, d *db.DB, member int64, to map[string]stri
 	return t, nil
 }
 
-// parseSettings reads a body such as {"StoryTrackingLevel": "Off"}. It replaces null with Mix. The
-// error has the kind fault.Invalid.
+// parseSettings reads a body such as {"StoryTrackingLevel": "Off"}. It replaces null with the level
+// Mix. The error has the kind fault.Invalid.
 func parseSettings(body []byte, yaml bool) (map[string]string, error) {
 	docs, err := document.Parse(body, yaml)
 	if err != nil {

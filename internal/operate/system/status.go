@@ -61,10 +61,10 @@ func New(d *db.DB, o Options) *Service {
 type Work struct {
 	WaitingChanges   lease.Backlog // changes that wait for fan-out
 	SetAsideChanges  lease.Backlog // changes whose fan-out failed too often
-	DueDeliveries    lease.Backlog // due deliveries, including those of paused or resting subscriptions
+	DueDeliveries    lease.Backlog // due deliveries, including deliveries of paused or resting subscriptions
 	LaterDeliveries  lease.Backlog // deliveries that wait for the time of their next attempt
 	AcceptedRequests lease.Backlog // asynchronous requests that have not ended
-	Paused, Resting  int           // number of paused and of resting subscriptions
+	Paused, Resting  int           // numbers of paused and of resting subscriptions; resting: the circuit breaker is open
 }
 
 // Tasks contains the number of tasks in the queue, by state.
@@ -165,8 +165,8 @@ type Link struct {
 // queueLimit is how long Status waits for an answer of the queue.
 const queueLimit = 500 * time.Millisecond
 
-// Status returns the state of the installation. The error has the kind fault.Denied if who is not a
-// system administrator.
+// Status returns the state of the installation. The error has the kind fault.Denied if the actor is
+// not a system administrator.
 func (s *Service) Status(ctx context.Context, who auth.Actor) (Status, error) {
 	st := Status{
 		Type: "System", Version: s.o.Version, Commit: known(s.o.Commit), CommitDate: known(s.o.CommitDate),

@@ -59,7 +59,7 @@ func run(t *testing.T, s *Service) (stop func()) {
 	}
 }
 
-// await waits until the check has a state, and returns the state with all its fields.
+// await waits until the check has the given state, and returns the state with all its fields.
 func await(t *testing.T, s *Service, state string) State {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
@@ -189,7 +189,7 @@ func TestAProcessThatStopsBreaksItsCheckOff(t *testing.T) {
 }
 
 // TestAProcessThatStopsBreaksOffWhatWaits checks a process that stops before its check has begun.
-// The check must be broken off, too.
+// This check must also be broken off.
 func TestAProcessThatStopsBreaksOffWhatWaits(t *testing.T) {
 	d := testdb.SQLite(t)
 	stopped, stop := context.WithCancel(t.Context())

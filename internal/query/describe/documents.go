@@ -19,8 +19,8 @@ type Document struct {
 }
 
 // Documents has the descriptions of one model. Each description is encoded once, on first use. In
-// each format, the whole model takes 3 MB, and all its types together take another 3 MB. Documents
-// is safe for concurrent use; New and With return one.
+// each format, the description of the whole model takes 3 MB, and the separate descriptions of all
+// types together take another 3 MB. New and With return a Documents. It is safe for concurrent use.
 type Documents struct {
 	model   *meta.Model
 	version string

@@ -24,8 +24,8 @@ func newEncoder(f form, version string) encoder {
 	return newJSONEncoder(f.base, version)
 }
 
-// referrer appends a named reference to another description. It appends nothing if the name of that
-// type or token is empty.
+// referrer appends a named reference to another description. It appends nothing if the parameter
+// typ or token is empty.
 type referrer interface {
 	typeRef(w []byte, name, typ string) []byte
 	tokenRef(w []byte, name, token string) []byte // to an attribute

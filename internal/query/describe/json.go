@@ -64,8 +64,9 @@ func (e jsonEncoder) versioned(w []byte) []byte {
 	return value.AppendString(append(w, `,"Version":`...), e.version)
 }
 
-// members appends the members of a type. The member Name appears twice: first as the name of
-// the type, then as the attribute with the name of its assets. Most readers keep the second.
+// members appends the members of a type. The member Name appears twice: first as the name of the
+// type, then as the attribute with the name of its assets. Most readers of JSON keep only the
+// second member.
 func (e jsonEncoder) members(w []byte, t *Type) []byte {
 	w = text(w, "Name", t.Name)
 	w = text(w, "Token", t.Name)

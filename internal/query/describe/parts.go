@@ -20,8 +20,8 @@ const typesPerPart = 4
 type sum = [sha256.Size]byte
 
 // parts has the compressed parts of the last description of the whole model, for each form. A new
-// attribute changes few parts; the other parts need not be compressed again. It is safe for
-// concurrent use.
+// attribute changes few parts; the other parts need not be compressed again. The type parts is safe
+// for concurrent use.
 type parts struct {
 	mu   sync.Mutex
 	last map[form]whole
@@ -29,7 +29,7 @@ type parts struct {
 
 // whole has the data about the description of a whole model that is reused for the next model.
 type whole struct {
-	size int            // of its text, in bytes
+	size int            // size of the text of the description, in bytes
 	flat map[sum][]byte // compressed parts, by the sum of their text
 }
 
@@ -122,7 +122,8 @@ func (p *packer) document() (Document, whole) {
 	return Document{Body: p.text, Gzip: bytes.Clone(p.gzip.Bytes()), Tag: tagOf(p.sums)}, p.made
 }
 
-// level is the compression level. The best level takes three times as long and saves a tenth.
+// level is the compression level. The best level takes three times as long as this one, and its
+// result is a tenth smaller.
 const level = 5
 
 func compressed(b []byte) []byte {

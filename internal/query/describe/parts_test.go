@@ -34,8 +34,8 @@ func TestTheNextModelIsDescribedFromTheLast(t *testing.T) {
 	}
 }
 
-// TestFormatsKeepTheirOwnParts checks that a description in one format does not replace the
-// parts of another.
+// TestFormatsKeepTheirOwnParts checks that a description in one format does not replace the parts
+// of the other format.
 func TestFormatsKeepTheirOwnParts(t *testing.T) {
 	const base = "/alds/meta.v1"
 	docs := New(grown(t, 0), "1.2.3.4")
@@ -47,7 +47,7 @@ func TestFormatsKeepTheirOwnParts(t *testing.T) {
 	}
 }
 
-// shared counts the parts that were compressed once for both.
+// shared counts the parts that were compressed once for both descriptions.
 func shared(before, after map[sum][]byte) (n int) {
 	for name, flat := range after {
 		if was := before[name]; was != nil && &was[0] == &flat[0] {

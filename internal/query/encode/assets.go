@@ -32,8 +32,8 @@ type Assets interface {
 	Separator() string
 	// Asset appends one row of a set.
 	Asset(w []byte, s *Set, row int32) []byte
-	// Attribute appends one column of a row as a separate answer, with its own address and
-	// that of its asset.
+	// Attribute appends one column of a row as a separate answer, with its own address and the
+	// address of the asset.
 	Attribute(w []byte, s *Set, row int32, c query.Column) []byte
 	// Bare appends an asset without attributes.
 	Bare(w []byte, o oid.OID) []byte

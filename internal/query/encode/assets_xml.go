@@ -180,7 +180,7 @@ func (e xmlAssets) Template(w []byte, base, typ string, given []Given) []byte {
 	return end(w, "Asset")
 }
 
-// given appends the end of a start tag, the value with its act, and the end tag.
+// given appends the end of a start tag, the value with the attribute act, and the end tag.
 func (e xmlAssets) given(w []byte, g Given) []byte {
 	switch {
 	case g.Attr.Kind != meta.Relation:

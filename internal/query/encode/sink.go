@@ -12,8 +12,8 @@ import (
 // Sink receives an answer while it is appended, so that neither the whole answer nor one long
 // row has to be in memory. A nil Sink receives nothing.
 type Sink struct {
-	// Full is called when the buffer has Next bytes or more. It returns the next buffer and
-	// its Next. After an error the rest of the row is left out.
+	// Full is called when the buffer has Next bytes or more. It returns the next buffer, and the
+	// value of Next for that buffer. After an error the rest of the row is left out.
 	Full func(w []byte) (rest []byte, next int, err error)
 	Next int
 

@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// mode returns the time at which a query reads. For an instant, it returns the mode At without a
-// moment, which is read later, and the instant in UTC microseconds.
+// mode returns the time at which a query reads. For an instant, it returns the mode At and the
+// instant in UTC microseconds. The moment of the instant is read later.
 func mode(b query.Bound) (when query.When, instant int64, err error) {
 	switch {
 	case b.Moment != nil, b.AsOf.Text == query.AllVersions, b.History && b.AsOf.Text == "":

@@ -42,7 +42,7 @@ type executor struct {
 	together map[*query.Branch]*encode.Set // rows of branches that were read with the page
 
 	more bool  // true: there are rows after this page
-	last []any // keys of the page's last row, if the query has a cursor
+	last []any // sort keys of the page's last row, if the query has a cursor
 
 	haveIDs bool
 	ids     []int64
@@ -67,7 +67,7 @@ func (x *executor) hasMore(n int) bool {
 	return x.more
 }
 
-// setLast stores the keys of a row, for the cursor of the next page.
+// setLast stores the sort keys of a row, for the cursor of the next page.
 func (x *executor) setLast(s *encode.Set, row int32) {
 	x.last = x.last[:0]
 	for i := x.plan.Keys; i < s.Width; i++ {
@@ -86,7 +86,7 @@ func (x *executor) version(s *encode.Set, row int32, id, moment int, withMoment 
 	return v
 }
 
-// emit reads the branches of a set and calls row for each of its rows.
+// emit reads the branches of a set and calls row for each row number in the list order.
 func (x *executor) emit(ctx context.Context, s *encode.Set, order []int32, row func(*encode.Set, int32) error) error {
 	if err := x.branches(ctx, s); err != nil {
 		return err
@@ -232,8 +232,8 @@ func (x *executor) readInto(ctx context.Context, s *encode.Set, st sqlgen.Statem
 	return x.scan(ctx, s, st, func() error { return nil })
 }
 
-// scan runs a statement, adds each of its rows to s and then calls row. Values that come
-// before the cells of s are copied to before.
+// scan runs a statement, adds each of its rows to s and then calls row. Values that come before the
+// cells of s are copied to the variables in before.
 func (x *executor) scan(ctx context.Context, s *encode.Set, st sqlgen.Statement, row func() error, before ...any) error {
 	if len(st.Args) > maxArgs {
 		return fault.Invalidf(fault.NoPlace, "too many values in one query: the limit is %d", maxArgs)

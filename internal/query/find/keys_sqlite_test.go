@@ -43,8 +43,8 @@ func TestKeysOfSomeServeAsThoseOfAll(t *testing.T) {
 	}
 }
 
-// plansByRelation returns the plans of the queries of testdata/keys.txt that follow such relations,
-// by the name of the key.
+// plansByRelation returns the plans of the queries of testdata/keys.txt along relations that most
+// assets do not have, by the name of the key.
 func plansByRelation(t *testing.T, f *Finder) map[string]string {
 	t.Helper()
 	plans := map[string]string{}

@@ -14,7 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Snapshot returns one row for each asset version of at, in the same order, with the data as it was
+// Snapshot returns one row for each asset version in at, in the same order, with the data as it was
 // at the moment of that version. A row is nil if the version is not of type typ, or if the actor
 // does not see it. While the rows are read, they count as memory of the hold in the context
 // (package memory).
@@ -42,7 +42,7 @@ func (f *Finder) Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ
 	return rows, err
 }
 
-// Matching reports for each asset version of at whether it matches. A version matches if it is of
+// Matching reports for each asset version in at whether it matches. A version matches if it is of
 // type typ, the actor sees it, and all filters hold for the data as it was at the moment of the
 // version. Versions of deleted assets can match, too.
 // Errors: fault.Invalid for invalid filters.
@@ -97,7 +97,7 @@ func definition(typ string, filters []string, with map[string][]string, sel []st
 // answer.
 type blockReader func(ctx context.Context, x *executor, ids, moments []int64, places map[version][]int) error
 
-// atMoments plans r for the versions of at and reads them block by block.
+// atMoments plans r for the versions in at and reads them block by block.
 func (f *Finder) atMoments(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, at []oid.OID, do blockReader) error {
 	if q == nil {
 		return f.d.Read(ctx, func(tx *db.Tx) error { return f.atMoments(ctx, tx, who, r, at, do) })

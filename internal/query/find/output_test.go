@@ -62,8 +62,8 @@ func (t *taker) take(w []byte) ([]byte, error) {
 	return w[:0], nil
 }
 
-// TestALongRowIsStreamed checks that one row of some megabytes is flushed in pieces, and is
-// the same as when it is returned whole. After that its shape is known to be slow.
+// TestALongRowIsStreamed checks that one row of some megabytes is flushed in pieces, and is the
+// same as when it is returned whole. After that, the shape of the query is known to be slow.
 func TestALongRowIsStreamed(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := crossed(t, d, 40)
@@ -96,7 +96,8 @@ func TestALongRowIsStreamed(t *testing.T) {
 	})
 }
 
-// maxCopied is the maximum number of bytes of a copied list, by which a piece may be longer.
+// maxCopied is the maximum number of bytes of a copied list. A piece may be longer than Piece by
+// this number.
 const maxCopied = 64<<10 + 1<<10
 
 // TestAnswersHaveABound checks the limit of an answer. An answer that is certainly too large is

@@ -25,9 +25,9 @@ func (x *executor) eachOfPage(ctx context.Context, row func(*encode.Set, int32) 
 	return x.emit(ctx, s, inOrder(s.Len()), row)
 }
 
-// readPage reads the rows of a page with one statement, and their total if it counts them. An
-// empty page is not read. A page without rows leaves the total unknown, except the first page,
-// where it is 0.
+// readPage reads the rows of a page with one statement. If x.counts is true, the statement also
+// counts all rows. A page of size 0 is not read. If the statement returns no rows, the total is 0
+// for the first page, and stays unknown for any other page.
 func (x *executor) readPage(ctx context.Context) error {
 	if x.pageRows != nil {
 		return nil

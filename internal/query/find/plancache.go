@@ -11,7 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// maxPlans is the maximum number of cached plans. A plan needs some ten kilobytes.
+// maxPlans is the maximum number of cached plans. A plan needs about ten kilobytes.
 const maxPlans = 500
 
 // planCache holds the plans of the most recently used shapes.

@@ -153,8 +153,8 @@ func repeats(args []any) bool {
 	return false
 }
 
-// TestCachedPlansAreThoseOfTheRequest prepares random requests, and others that differ only in
-// values, for members with different rights. Cached plans must give the same statements and
+// TestCachedPlansAreThoseOfTheRequest prepares random requests, and requests that differ from these
+// only in values, for members with different rights. Cached plans must give the same statements and
 // arguments as a plan for each request alone. Invalid requests must be refused with the same
 // messages.
 func TestCachedPlansAreThoseOfTheRequest(t *testing.T) {
@@ -246,7 +246,7 @@ func TestCachedPlansDoNotMix(t *testing.T) {
 		step = 13
 	}
 	story, _ := meta.Default().Type("Story")
-	for _, a := range story.Attrs { // attributes whose definition has texts where the client's text is
+	for _, a := range story.Attrs { // definitions with quoted texts; for some n, the client's text has the same offset
 		if a.Place.Kind == meta.Calc && strings.Contains(a.Place.Expr, "'") {
 			for n := 0; n < 40; n += step {
 				alike[fmt.Sprint(a.Name, n)] = where("Story", "Name=%s'%s';+"+a.Name, n)

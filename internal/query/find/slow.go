@@ -19,8 +19,9 @@ func (e *effort) add(x *executor) {
 	e.waited += x.waited
 }
 
-// noteSlow records a query that is among the slowest, even if it failed. Its time does not include
-// the time of its client. A query that the caller restarts is recorded only after the restart.
+// noteSlow records a query that is among the slowest, even if it failed. The recorded time does not
+// include the time that the client took to read the answer. A query that the caller restarts is
+// recorded only after the restart.
 func (f *Finder) noteSlow(r *query.Request, began time.Time, seen effort, err error) {
 	if took := time.Since(began) - seen.waited; f.Slowest.Wants(took) && !errors.Is(err, db.ErrSlow) {
 		f.Slowest.Note(r.Valueless(), took, seen.rows)

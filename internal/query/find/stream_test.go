@@ -16,8 +16,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// size returns the number of stories of a result that is far larger than its memory limit, and how
-// often the name of a story repeats its five characters.
+// size returns the number of stories of a result that is far larger than the memory that it may
+// use, and how often the name of a story repeats its five characters.
 func size() (stories, words int) {
 	if testing.Short() {
 		return 30_000, 400

@@ -47,8 +47,8 @@ func (p prepared) wayOf() way {
 	return wholeRows
 }
 
-// deepStart is the number of the first row for which a page reads its ids first. The database can
-// then skip entries of a key instead of whole rows.
+// deepStart is the lowest Start of a page for which ids are read before rows. The database can then
+// skip entries of an index instead of whole rows.
 const deepStart = 100
 
 // isSmall reports whether one statement can read a whole page.

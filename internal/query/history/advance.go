@@ -69,8 +69,9 @@ func set(ctx context.Context, tx *db.Tx, name string, value, at int64) error {
 	return err
 }
 
-// feedGoes stores the last place in the feed that has a change after the moment from and up to the
-// moment to. These changes will be removed, so readers can continue only at this place or later.
+// feedGoes stores a place in the feed: the last one with a change whose moment is after the moment
+// from, and not after the moment to. These changes will be removed, so readers can continue only at
+// this place or later.
 // Errors: errNoPlace if a write has no place in the feed yet.
 func (p *Pruner) feedGoes(ctx context.Context, tx *db.Tx, from, to int64) error {
 	var position, last int64

@@ -31,8 +31,8 @@ func holders(m *meta.Model) map[*meta.Type][]string {
 	return all
 }
 
-// hashes returns the hashes of the contents that attrs refers to under keys. A reference has the form
-// sha256:<hash>:<size>.
+// hashes returns the hashes of the contents to which the JSON object attrs refers. It reads only
+// the members whose names are in keys. A reference has the form sha256:<hash>:<size>.
 func hashes(attrs string, keys []string) (all []string) {
 	// Invalid JSON is ignored here. The command check reports it.
 	_ = value.Members(attrs, func(key string, v jsontext.Token) error {
@@ -46,8 +46,9 @@ func hashes(attrs string, keys []string) (all []string) {
 	return all
 }
 
-// contents marks contents as doubted: perhaps no version refers to them any more. These are the
-// contents to which a version of doomed refers, but no other version of the same asset in next.
+// contents marks contents as doubted: perhaps no version refers to them any more. It marks a
+// content if a version in doomed refers to the content, but no version of the same asset that stays
+// in next does.
 func (s *step) contents(ctx context.Context, next, doomed []version) error {
 	keys := holders(s.m)
 	holds := func(v version) bool { t, ok := s.m.TypeByCode(v.code); return ok && keys[t] != nil }

@@ -29,9 +29,9 @@ var (
 	values = table{"asset_value", "attribute", "folded", meta.InValues}
 )
 
-// edges removes links and values of the assets in next that ended at or before s.to. In the
-// versions at which a removed link or value began or ended, it sets the column linked to 1. The
-// value 1 means that the number of links and values is not known.
+// edges removes the links and values that ended at or before s.to and belong to the assets in next.
+// In the versions at which a removed link or value began or ended, it sets the column linked to 1.
+// The value 1 means that the number of links and values is not known.
 func (s *step) edges(ctx context.Context, next []version) error {
 	ids := map[*meta.Type][]int64{}
 	for _, v := range next {
@@ -53,8 +53,8 @@ func (s *step) edges(ctx context.Context, next []version) error {
 	return nil
 }
 
-// maxRanges is the maximum number of ranges of a key in one statement. With more ranges, servers do
-// not use the key.
+// maxRanges is the maximum number of ranges of an index in one statement. With more ranges, servers
+// do not use the index.
 const maxRanges = 1000
 
 // endedOf removes the ended rows of some assets of a type from a table. It queries only the relations
@@ -77,7 +77,7 @@ func (s *step) endedOf(ctx context.Context, x table, kind meta.PlaceKind, t *met
 	return nil
 }
 
-// there returns the codes that have rows in a table. It reads one entry of the key for each code.
+// there returns the codes that have rows in a table. It reads one entry of the index for each code.
 func (s *step) there(ctx context.Context, x table) ([]int64, error) {
 	if codes, ok := s.codes[x.name]; ok {
 		return codes, nil

@@ -37,8 +37,8 @@ func one(ctx context.Context, q db.Querier, name string) (h Horizon, err error) 
 	return h, err
 }
 
-// MomentOf returns the last moment whose stamp is at or before the instant at, and the horizon. at
-// is in UTC microseconds.
+// MomentOf returns the last moment whose stamp is not later than an instant, and the horizon. The
+// instant is the parameter at, in UTC microseconds.
 // Errors: fault.Invalid for an instant before the horizon.
 func MomentOf(ctx context.Context, q db.Querier, at int64) (int64, Horizon, error) {
 	var moment, kept, since *int64
@@ -58,7 +58,8 @@ func or0(n *int64) int64 {
 	return *n
 }
 
-// check returns an error for an instant before the horizon. at is in UTC microseconds.
+// check returns an error for an instant before the horizon. The instant is the parameter at, in UTC
+// microseconds.
 // Errors: fault.Invalid.
 func (h Horizon) check(at int64) error {
 	if h.Moment > 0 && at < h.At {
@@ -98,7 +99,7 @@ func CheckFeed(ctx context.Context, q db.Querier, at Place) error {
 	}
 	h, err := Of(ctx, q)
 	if err == nil {
-		err = fault.Invalidf(fault.NoPlace, "Changes are kept from %s on, and some behind this place are gone: read all anew, and go on from now", h.Since())
+		err = fault.Invalidf(fault.NoPlace, "Changes are kept from %s on, and some changes after this place were removed: read everything again, and continue from now", h.Since())
 	}
 	return err
 }

@@ -25,11 +25,12 @@ type Contents interface {
 	// Doubt marks contents as doubted: a removed version referred to them, and perhaps no other
 	// version does.
 	Doubt(ctx context.Context, tx *db.Tx, hashes []string) error
-	// Doubted returns the hashes of some doubted contents. All of them were doubted before the
-	// instant before, in UTC microseconds.
+	// Doubted returns the hashes of some doubted contents. All of them were doubted earlier than
+	// the instant in the result before, in UTC microseconds.
 	Doubted(ctx context.Context) (hashes []string, before int64, err error)
-	// Settle keeps the contents held, and releases others for removal. It leaves out contents that
-	// were doubted again at before or later.
+	// Settle keeps the contents in held, and releases the contents in others for removal. It leaves
+	// out contents that were doubted again, and not earlier than the instant in the parameter
+	// before.
 	Settle(ctx context.Context, before int64, held, others []string) error
 }
 

@@ -230,7 +230,8 @@ func (s *step) remove(ctx context.Context, doomed []version) error {
 }
 
 // removeAudits deletes the audits that have no version any more. It queries the versions of each
-// audit by the moments of the audit: with moments as arguments, servers use the key of the moments.
+// audit by the moments of the audit: with moments as arguments, servers use the index of the
+// moments.
 func (s *step) removeAudits(ctx context.Context, ids []int64) error {
 	in, args := db.InArgs(ids)
 	var looks []string

@@ -9,8 +9,8 @@ import (
 )
 
 // maxSize is the maximum number of tables that a statement may read. Each reference to a common
-// table counts as a copy of the tables that it reads. SQLite allows 1,000 tables, including keys;
-// MariaDB needs memory for each table.
+// table counts as a copy of the tables that it reads. SQLite allows 1,000 tables and indexes
+// together; MariaDB needs memory for each table.
 const maxSize = 250
 
 // common has the common tables of a statement. The WITH clause defines only those that the
@@ -73,8 +73,9 @@ func (c *common) addRecursive(e *emitter, name, columns string) {
 	c.put(e, commonTable{name: name, text: "(" + columns + ") AS (" + e.b.String() + ")", recursive: true})
 }
 
-// follow prepares c for the statement that reads the rows of a page. page has written the ids of
-// that page. follow takes over its common tables, and adds a common table with these ids.
+// follow prepares c for the statement that reads the rows of a page. The emitter page has written
+// the statement for the ids of the page. follow takes over the common tables of this emitter, and
+// adds a common table with these ids.
 func (c *common) follow(page *emitter) {
 	c.tables, c.names, c.size = page.common.tables, page.common.names, page.common.size
 	c.put(page, commonTable{name: pageName, text: "(id) AS " + page.Dialect.Materialized + "(" + page.b.String() + ")"})

@@ -7,9 +7,10 @@ import (
 )
 
 const (
-	// MaxNesting limits the sum of the depths of all nested SELECTs of a statement. If aggregate
-	// functions are inside each other, each hierarchy (a recursive WITH) adds nestingOfHierarchy to
-	// the sum, and the limit is divided by the number of these functions.
+	// MaxNesting limits the sum of the depths of all nested SELECTs of a statement. Aggregate
+	// functions inside each other make the limit stricter. Each hierarchy (a recursive WITH) then
+	// adds nestingOfHierarchy to the sum, and the limit is divided by the number of functions that
+	// are inside each other.
 	MaxNesting = 4_500
 	// MaxAggregates is the maximum number of aggregate functions of a statement that may be inside
 	// each other.

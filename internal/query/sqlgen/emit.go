@@ -76,7 +76,7 @@ func (a *aliases) aliasOf(t *query.Table) string {
 
 // pageRead is how the database finds the rows of a page.
 type pageRead struct {
-	stops  bool         // true: it stops when the page is full, because it does not sort
+	stops  bool         // true: the database stops when the page is full, because it need not sort
 	tests  bool         // true: the condition that is written next is tested for each row
 	ranked *query.Table // the table whose rank alone sorts the page; nil: other columns sort it, too
 }
@@ -84,8 +84,8 @@ type pageRead struct {
 // replaced has the parts of a plan that a statement writes in another form than the plan.
 type replaced struct {
 	columns map[query.ColumnOf]string     // by column of an outer row: its name in this statement
-	ids     map[*query.Table]fixed        // by joined table: its id, which is a column of the current row
-	keys    map[*query.Table]*query.Table // by table that is read without its key: the outer table of that key
+	ids     map[*query.Table]fixed        // by joined table: its id, which is an additional column of the current row
+	keys    map[*query.Table]*query.Table // by table that is read without its Key: the outer table in this Key
 	plain   *plain                        // if not nil, only plain conditions are written
 }
 
@@ -93,9 +93,9 @@ func newReplaced() replaced {
 	return replaced{ids: map[*query.Table]fixed{}, keys: map[*query.Table]*query.Table{}}
 }
 
-// unkeyed is a condition that SQLite must not use to choose a key. For a page by rank, SQLite would
-// use the key of the type and sort all rows of the type. The key of the rank includes the type. So
-// it is the only key that a page needs, even for a rare type.
+// unkeyed is a condition that SQLite must not use to choose an index. For a page by rank, SQLite
+// would use the index of the type and sort all rows of the type. The index of the rank includes the
+// type. So it is the only index that a page needs, even for a rare type.
 type unkeyed struct{ query.Expr }
 
 // block is the condition that an expression is one of a block of ids.
@@ -249,9 +249,9 @@ func (e *emitter) where(from *query.Table, where []query.Expr) {
 	}
 }
 
-// keepTests compares conditions that may have a sub-select with 1, so that the server does not turn
-// them into joins. A condition that is a comparison already stays unchanged. The server never turns
-// it into a join, and may use a key for it.
+// keepTests adds "= 1" to the conditions that may have a sub-select, so that the server does not
+// turn them into joins. A condition that is a comparison already stays unchanged. The server never
+// turns a comparison into a join, and may use an index for it.
 func (e *emitter) keepTests(on []query.Expr) {
 	for i, x := range on {
 		if _, compares := x.(query.Compare); !compares && !e.asksNothing(x) {
@@ -280,7 +280,8 @@ func (e *emitter) conds(list []query.Expr) {
 	e.separated(e.flatten(list), " AND ")
 }
 
-// conditions returns the conditions of a table itself: key, types, time and others.
+// conditions returns the conditions of a table itself: its Key, its types, its time and its other
+// conditions.
 func (e *emitter) conditions(t *query.Table) []query.Expr {
 	var all []query.Expr
 	key, on := t.Key, t.On
@@ -312,7 +313,7 @@ func typeTest(t *query.Table) query.Expr {
 	return query.In{X: x, List: codes}
 }
 
-// time returns the condition that a row of t holds at the time of t.
+// time returns the condition that a row of t holds at the time at which t is read (t.When).
 func (e *emitter) time(t *query.Table) []query.Expr {
 	if t.Kind == query.Audit || t.Kind == query.Pairs || t.Kind == query.Tree && t.When.Mode != query.Each {
 		return nil
@@ -341,7 +342,7 @@ func (e *emitter) time(t *query.Table) []query.Expr {
 	return []query.Expr{query.Compare{Op: "<=", L: since, R: moment}, query.Compare{Op: ">", L: until, R: moment}}
 }
 
-// notBefore is a moment that is at least another moment: the later one of Expr and least.
+// notBefore is a moment with a lower limit: the later of the moments Expr and least.
 type notBefore struct {
 	query.Expr
 	least int64

@@ -200,7 +200,7 @@ func notWord(not bool) string {
 // like writes a comparison with a pattern. The function of the dialect matches every pattern. The
 // server's own LIKE is faster, but it ignores case only for ASCII letters. So LIKE is used if the
 // pattern is simple and the folded form of the text differs from the text only in the case of ASCII
-// letters.
+// letters. The column folded is then NULL.
 func (e *emitter) like(x query.Like) {
 	text, ok := x.X.(query.Folded)
 	if !ok || text.T == nil || !x.Simple || e.Dialect.LikeFunction == "" {

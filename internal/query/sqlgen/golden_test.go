@@ -90,9 +90,9 @@ type golden struct {
 	err   error
 }
 
-// TestStages runs every testdata/*.txtar. A case has a section request.json or get, and sections
-// as, when and forms if it needs them. The test compares the other sections with the results:
-// bound, plan, mysql and sqlite, or error.
+// TestStages runs every testdata/*.txtar. A case has a section "request.json" or "get", and the
+// sections "as", "when" and "forms" if it needs them. The test compares the other sections with the
+// results. These are "bound", "plan", "mysql" and "sqlite", or "error".
 func TestStages(t *testing.T) {
 	for name, g := range load(t) {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +199,7 @@ func (g *golden) stage(name string) (string, bool) {
 	return "", false
 }
 
-// statements returns the statements that find would run, with invented ids.
+// statements returns the statements that package find would run, with invented ids.
 func (g *golden) statements(d *db.Dialect) []sqlgen.Statement {
 	w := sqlgen.Writer{Dialect: d, Visibility: visibilities[g.as]}
 	ids, moments := []int64{1001, 1002, 1003}, []int64(nil)
@@ -231,7 +231,7 @@ func (g *golden) statements(d *db.Dialect) []sqlgen.Statement {
 	return all
 }
 
-// form writes the plan in one of the forms that find chooses from. After the word "found",
+// form writes the plan in one of the forms from which package find chooses. After the word "found",
 // lookups have found ids.
 func (g *golden) form(w sqlgen.Writer, word string, ids []int64) (all []sqlgen.Statement) {
 	switch word {
@@ -300,8 +300,8 @@ func startsClause(rest, before string) bool {
 	return strings.HasPrefix(rest, "JOIN ") && !strings.HasSuffix(before, "LEFT")
 }
 
-// TestStatementsRun runs every statement of the cases on the real schema of both databases,
-// and counts arguments.
+// TestStatementsRun runs every statement of the cases on the real schema of both databases. It
+// checks that each statement has as many arguments as placeholders.
 func TestStatementsRun(t *testing.T) {
 	cases := load(t)
 	testdb.Each(t, func(t *testing.T, d *db.DB) { run(t, cases, d) })

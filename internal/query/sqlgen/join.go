@@ -90,8 +90,9 @@ func (e *emitter) conditionsOf(tables []*query.Table) (all []query.Expr) {
 	return all
 }
 
-// readsMore reports whether conditions read rows of tables other than joined and more. The
-// moment that joined is compared with does not count, since that condition has no sub-select.
+// readsMore reports whether conditions read rows of other tables than the table joined and the
+// tables in more. The condition on the time of the table joined does not count, because it has no
+// sub-select.
 func readsMore(joined *query.Table, on []query.Expr, more ...*query.Table) bool {
 	r := newReads()
 	r.own[joined], r.joined = true, joined

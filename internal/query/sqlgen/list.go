@@ -199,7 +199,7 @@ func (e *emitter) literal(ids []int64) {
 const shortestRun = 4
 
 // inRuns writes the condition that an id is in an ascending list. It adds 0 to the id, because the
-// server must not use this condition to choose a key. Consecutive ids are written as ranges,
+// server must not use this condition to choose an index. Consecutive ids are written as ranges,
 // because assets that were created together often have such ids.
 func (e *emitter) inRuns(id query.Expr, ids []int64) {
 	var single []int64

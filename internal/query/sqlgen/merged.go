@@ -26,11 +26,11 @@ func (w Writer) pageIDs(p *query.Plan) *emitter {
 }
 
 // merged writes the ids of a page by rank in the scopes that a lookup found. It merges the first
-// rows of each scope, which a key keeps in order. Servers would otherwise read and sort all rows of
-// the scopes, or read all rows by rank until they have found enough rows in the scopes.
+// rows of each scope, which an index keeps in order. Servers would otherwise read and sort all rows
+// of the scopes, or read all rows by rank until they have found enough rows in the scopes.
 //
 // merged returns nil for any other page. It also returns nil if the page has a condition that may
-// be faster with another key.
+// be faster with another index.
 func (w Writer) merged(p *query.Plan) *emitter {
 	where := query.Conjuncts(w.ofPage(p))
 	at := slices.IndexFunc(where, func(x query.Expr) bool {
@@ -71,8 +71,9 @@ func (w Writer) merged(p *query.Plan) *emitter {
 	return e
 }
 
-// allPlain reports whether conditions depend only on the rows of the plan. Conditions on other
-// rows may select few rows in all scopes together.
+// allPlain reports whether conditions depend only on the rows of the plan. Conditions on other rows
+// may select few rows in all scopes together. It may be faster to find these rows first than to
+// merge.
 func allPlain(p *query.Plan, where []query.Expr) bool {
 	return newPlain(p.From).has(where...)
 }

@@ -12,7 +12,7 @@ type plain struct {
 	own     map[*query.Table]bool
 	sure    map[*query.Table]bool // own tables that have the same rows as with all conditions
 	moments bool                  // true: rows are read at the moments of other rows
-	from    *query.Table          // this table is found by the condition by, instead of by an outer row
+	from    *query.Table          // this table is found by the condition in the field by, not by an outer row
 	by      query.Expr
 }
 
@@ -60,8 +60,9 @@ func (p *plain) only(list []query.Expr) []query.Expr { return p.kept(list, p.own
 // where returns the plain conditions of the SELECT that read only sure tables.
 func (p *plain) where(list []query.Expr) []query.Expr { return p.kept(list, p.sure) }
 
-// kept returns the conditions that are plain and read only some tables. A comparison with the type
-// of an outer row is replaced by the condition that the value is one of the types of such rows.
+// kept returns the conditions that are plain and read only the given tables. A comparison with the
+// type of an outer row is replaced by the condition that the value is one of the types of such
+// rows.
 func (p *plain) kept(list []query.Expr, tables map[*query.Table]bool) []query.Expr {
 	var kept []query.Expr
 	for _, x := range list {
@@ -77,7 +78,7 @@ func (p *plain) kept(list []query.Expr, tables map[*query.Table]bool) []query.Ex
 	return kept
 }
 
-// isPlain reports whether a condition is plain and reads only some tables.
+// isPlain reports whether a condition is plain and reads only the given tables.
 func isPlain(x query.Expr, tables map[*query.Table]bool) bool {
 	v := &plainness{own: tables}
 	v.Expr(x)

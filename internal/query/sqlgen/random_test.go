@@ -117,8 +117,8 @@ func randomQuery(r *rand.Rand, types []*meta.Type) []byte {
 	return body
 }
 
-// randomPath returns a token of up to 15 hops. It repeats a part of a path often, since the work
-// of a server may grow with each repetition. With aggregate, the token has one value.
+// randomPath returns a token of up to 15 hops. It repeats a part of a path often, since the work of
+// a server may grow with each repetition. If aggregate is true, the token has one value.
 func randomPath(r *rand.Rand, from *meta.Type, aggregate bool) string {
 	var hops []string
 	at := from

@@ -16,8 +16,8 @@ func (w Writer) ofPage(p *query.Plan) []query.Expr {
 }
 
 // listsScopes reports whether the statement of a page lists the scopes of its rows. Such a
-// statement has no condition on the rank, because servers would then search a key for each scope in
-// the list.
+// statement has no condition on the rank, because with this condition, servers would search an
+// index once for each scope in the list.
 func (w Writer) listsScopes(p *query.Plan) bool {
 	isList := func(x query.Expr) bool {
 		switch x := x.(type) {

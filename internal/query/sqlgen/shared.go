@@ -11,11 +11,12 @@ import (
 // asset. Example: all stories of a project share a value over the other stories of that project.
 // Servers run a sub-select once for every row.
 //
-// So the statement gets two common tables. The first has the distinct assets to which its rows
-// refer. It is found by the plain conditions of the statement. The second has the value of the
-// sub-select for each of these assets, and the statement looks this value up. Sub-selects inside
-// the sub-select follow the same rule. They start at the distinct assets of the outer sub-select.
-// So the work grows with the number of rows, not with the number of paths between them.
+// So the statement gets two common tables. The first has the distinct assets to which the rows of
+// the statement refer. It is read with the plain conditions of the statement (plain.go). The second
+// has the value of the sub-select for each of these assets, and the statement looks this value up.
+// Sub-selects inside the sub-select follow the same rule. They start at the distinct assets of the
+// outer sub-select. So the work grows with the number of rows, not with the number of paths between
+// them.
 
 // frame is a SELECT, outermost or nested, while it is written.
 type frame struct {
@@ -23,7 +24,7 @@ type frame struct {
 	where []query.Expr
 	outer *frame
 	cell  int    // index of the cell that is being written, or noCell
-	parts []part // tables of values, joined after its other tables
+	parts []part // tables of values, joined after the other tables of the SELECT
 
 	aggregate bool // true: the argument of an aggregate function is being written
 }
@@ -40,7 +41,7 @@ const noCell = -1
 
 // maxDepth is the maximum number of common tables, of assets and hierarchies, that depend on each
 // other in a chain. Deeper sub-selects are written in place. MySQL allows 63 nested SELECTs and
-// SQLite 100. Each common table and the table of its values need several of them.
+// SQLite 100. Each common table and the table of its values need several nested SELECTs.
 const maxDepth = 10
 
 // Shared returns the indexes of the cells that read values shared by many rows. One statement
@@ -145,9 +146,9 @@ func isZeroOfNothing(x query.Expr) bool {
 	return false
 }
 
-// reads records a reference to a common table and returns the name of the table. It counts the
-// tables that the common table reads for each reference. Servers copy the common table to each
-// reference before they find that the copies are equal.
+// reads records a reference to a common table and returns the name of the table. For each
+// reference, it counts all tables that the common table reads. The reason is that servers copy the
+// common table to each reference before they find that the copies are equal.
 func (e *emitter) reads(name string) string {
 	e.size += e.common.size[name]
 	e.commons = append(e.commons, name)
@@ -187,9 +188,9 @@ type sharing struct {
 	keys    string         // the common table of the distinct keys
 }
 
-// shared adds the common table of a sub-select: its value for each key, or for a test the keys
-// that have a row. It returns the name of the table and the key of the row. The name is empty
-// if the sub-select must be written in place.
+// shared adds the common table of a sub-select. The table has the value of the sub-select for each
+// key. For a test, it has only the keys for which the sub-select has a row. It returns the name of
+// the table and the key of the row. The name is empty if the sub-select must be written in place.
 func (e *emitter) shared(s *query.Select, test bool) (table string, key query.ColumnOf) {
 	sh, ok := e.sharing(s, test)
 	if !ok {
@@ -260,8 +261,8 @@ func (e *emitter) valuesOf(s *query.Select, test bool, sh sharing) (in *emitter,
 }
 
 // isQuick reports whether a test is about named assets one step away. Such a test needs one or two
-// key lookups. A statement that stops when its page is full tests few rows, so it can make this
-// test for each row.
+// lookups in an index. A statement that stops when its page is full tests few rows, so it can make
+// this test for each row.
 func isQuick(s *query.Select) bool {
 	steps := len(s.From.Joins)
 	for _, j := range s.From.Joins {
@@ -406,8 +407,8 @@ func (r *reads) Table(t *query.Table) {
 	r.at(t)
 }
 
-// repeats reports whether several rows may have the same value of a column. All places where the
-// SELECT of the rows is evaluated count.
+// repeats reports whether several rows may have the same value of a column. If the SELECT of the
+// rows is evaluated several times, the rows of all evaluations count together.
 func (e *emitter) repeats(c query.ColumnOf) bool {
 	if _, ok := e.replaced.columns[c]; ok {
 		return false
@@ -431,7 +432,7 @@ func (e *emitter) repeats(c query.ColumnOf) bool {
 
 // distinct returns the name of a common table with the distinct values of a column in all rows of
 // its SELECT. The table may have more values than that. distinct adds the table if it does not
-// exist. It returns "" if the rows are found other than by a column.
+// exist. It returns "" if the rows are not found by a column.
 func (e *emitter) distinct(c query.ColumnOf) string {
 	if name, ok := e.common.distinct[c]; ok {
 		return name

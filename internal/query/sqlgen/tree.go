@@ -24,12 +24,13 @@ func (e *emitter) pairs() {
 	e.write(")")
 }
 
-// asInteger and signed enclose an argument that becomes a column of a table. Without them
-// MySQL makes it a text column, compares it with numbers as doubles, and uses no key for it.
+// asInteger and signed enclose an argument that becomes a column of a table. Without them, MySQL
+// makes the argument a text column, compares this column with numbers as doubles, and uses no index
+// for it.
 const asInteger, signed = "CAST(", " AS SIGNED)"
 
 // tree writes the pairs (root, id) of a hierarchy. id is reached from root in one or more steps. id
-// may also be root itself, if the closure includes it.
+// may also be root itself, if t.Tree.Me is true.
 //
 // With t.Ends, the recursion starts at these ids and follows the hierarchy backwards. Otherwise it
 // starts at the origin of the statement if the hierarchy is joined to the origin, or else at all

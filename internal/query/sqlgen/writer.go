@@ -20,21 +20,22 @@ type Writer struct {
 	Horizon    int64 // history is kept from this moment on; 0: all history is kept
 }
 
-// Page writes the statement for the rows of a plan with all their cells, limited to its page.
-// With total, the number of all rows comes before the cells.
+// Page writes the statement for the rows of a plan with all their cells, limited to its page. If
+// total is true, the number of all rows comes before the cells.
 func (w Writer) Page(p *query.Plan, total bool) Statement {
 	e := w.emitterOfPage(p)
 	e.total = w.totalOf(p, total)
 	e.statement(&p.Select, p.Cells, w.ofPage(p), p.Order)
 	e.limit(p.Page)
 	if len(e.common.cells) > 0 && p.Page != nil {
-		// Common tables are then evaluated only for the rows of the page.
+		// In this form, common tables are evaluated only for the rows of the page.
 		return w.IDsFirst(p, total)
 	}
 	return e.done()
 }
 
-// totalOf returns the statement of the total that comes before the cells; nil without total.
+// totalOf returns the statement of the total that comes before the cells; nil if the parameter
+// total is false.
 func (w Writer) totalOf(p *query.Plan, total bool) *Statement {
 	if !total {
 		return nil

@@ -14,8 +14,9 @@
 //	NAME   = one or more of A-Z a-z 0-9 _
 //
 // AND (";", "&") binds tighter than OR ("|"). "#" reads the related asset in its current state. "$"
-// alone is the asset around the brackets. In a filter, "+" and "-" test whether a value exists or
-// not. White space is allowed around operators, never inside a path.
+// alone is the asset of the row, also inside brackets: in a query for stories, "$" in
+// Owners.OwnedWorkitems[Children=$] is the story. In a filter, "+" and "-" test whether a value
+// exists or not. White space is allowed around operators, never inside a path.
 //
 // Parse returns a plain value without references to the model. Its printed form parses to an equal
 // value. Every part has its byte offset in the text.

@@ -79,7 +79,7 @@ type ValueKind uint8
 const (
 	Text    ValueKind = iota
 	Var               // $Name, a variable whose values are in the request
-	Context           // $ alone: the asset around the brackets
+	Context           // $ alone: the asset of the row, also inside brackets
 )
 
 // String prints f as text. ParseFilter parses this text to an equal filter.

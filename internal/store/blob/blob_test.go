@@ -138,7 +138,7 @@ func TestSameBytesAreStoredOnce(t *testing.T) {
 	})
 }
 
-// broken is a sender of an upload that fails after the last byte of r.
+// broken is the sender of an upload. The sender fails after the last byte of r.
 type broken struct{ r io.Reader }
 
 var errBroken = errors.New("the sender has gone")

@@ -84,7 +84,7 @@ func syncFolder(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Open opens a file. The result reads n bytes that begin at the offset from.
+// Open opens a file to read n bytes. The parameter from is the offset of the first of these bytes.
 func (f folder) Open(_ context.Context, key string, from, n int64) (io.ReadCloser, error) {
 	file, err := os.Open(f.path(key))
 	if err != nil {

@@ -6,9 +6,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// doubted is the value of the column kept for a content that may be unused, because a version that
-// referred to it was removed. If a new version refers to the content, kept becomes 1 again.
-// Otherwise a search for versions that refer to the content decides whether the content is kept.
+// doubted is a value of the column blob_content.kept. It means that the content may be unused,
+// because a version that referred to it was removed. If a new version refers to the content, the
+// value becomes 1 again. Otherwise a search for versions that refer to the content decides whether
+// the content is kept.
 const doubted = 2
 
 // doubts is the maximum number of doubted contents in one search. Each search reads all assets that
@@ -29,8 +30,8 @@ func (s *Store) Doubt(ctx context.Context, tx *db.Tx, hashes []string) error {
 
 // Doubted returns the hashes of some contents that have been doubted for longer than Grace. Shortly
 // before such a content was doubted, a write may have found that it was kept. This write has ended
-// by now, so a search finds its version. All these contents were doubted before the time in before,
-// in UTC microseconds.
+// by now, so a search finds its version. The result before is a time in UTC microseconds: all these
+// contents were doubted earlier.
 func (s *Store) Doubted(ctx context.Context) (hashes []string, before int64, err error) {
 	err = s.db.QueryRow(ctx, "SELECT "+s.db.Dialect.NowMicros+" - ?", s.grace.Microseconds()).Scan(&before)
 	if err != nil {
@@ -40,9 +41,10 @@ func (s *Store) Doubted(ctx context.Context) (hashes []string, before int64, err
 	return hashes, before, err
 }
 
-// Settle keeps the doubted contents in held, because a version refers to each of them. Sweep
-// removes the contents in others after Grace. Settle skips a content that was doubted again after
-// the time in before, because the version that referred to it may have been removed.
+// Settle ends the doubt about contents. It keeps the contents with the hashes in held, because a
+// version refers to each of them. It does not keep the contents with the hashes in others, so Sweep
+// removes them after Grace. before is the result of Doubted. Settle skips a content that was
+// doubted again after this time, because the version that referred to it may have been removed.
 func (s *Store) Settle(ctx context.Context, before int64, held, others []string) error {
 	return s.db.Small(ctx, func(tx *db.Tx) error {
 		for in, args := range db.InChunks(held) {

@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// dying is a sender of an upload. After left reads it panics. As in a killed process, nothing of
-// the upload is cleaned up then.
+// dying is a sender of an upload. The field left is the number of reads after which it panics. As
+// in a killed process, nothing of the upload is cleaned up then.
 type dying struct {
 	r    io.Reader
 	left int

@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// where is the place at which the bytes of a content are stored: in the bucket if outside is true,
-// else in the database.
+// The type where describes the place of the bytes of a content: the bucket if outside is true, else
+// the database.
 type where struct {
 	id      string
 	outside bool
@@ -46,13 +46,13 @@ type Reader struct {
 	ctx      context.Context
 	w        where
 	from, to int64
-	part     []byte        // bytes in memory; the first one is at the offset from
+	part     []byte        // bytes in memory; from is the offset of the first one
 	stream   io.ReadCloser // for a content outside of the database
 }
 
-// Open returns a reader of n bytes that begin at the offset from. The range must be within the
-// content. Open already reads the first bytes, so it returns an error if the store does not answer.
-// The end of ctx also ends later reads.
+// Open returns a reader of n bytes of a content. The parameter from is the offset of the first of
+// these bytes. The content must have all of them. Open already reads the first bytes, so it returns
+// an error if the store does not answer. The end of ctx also ends later reads.
 // Errors: fault.Transient.
 func (s *Store) Open(ctx context.Context, ref Ref, from, n int64) (*Reader, error) {
 	r := &Reader{s: s, ctx: ctx, from: from, to: from + n}

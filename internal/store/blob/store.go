@@ -29,13 +29,14 @@ const objectPart = 5 << 20
 // then writes a version takes less time.
 const Grace = 2 * time.Hour
 
-// Bucket stores objects outside of the database. An error of a method means that the bucket failed,
-// or that src of Put failed.
+// Bucket stores objects outside of the database. An error of a method means that the bucket failed.
+// An error of Put may also be an error of src.
 type Bucket interface {
 	// Put stores the bytes of src as an object. The object does not exist before src has ended.
 	// size is its size in bytes; -1: unknown.
 	Put(ctx context.Context, key string, src io.Reader, size int64) error
-	// Open reads n bytes of an object, which begin at the offset from.
+	// Open opens an object to read n bytes. The parameter from is the offset of the first of these
+	// bytes.
 	Open(ctx context.Context, key string, from, n int64) (io.ReadCloser, error)
 	// Remove removes an object. It is no error if the object does not exist.
 	Remove(ctx context.Context, key string) error

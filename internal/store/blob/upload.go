@@ -20,9 +20,10 @@ import (
 // parts has unused buffers for uploads, of PartSize bytes each.
 var parts = sync.Pool{New: func() any { b := make([]byte, PartSize); return &b }}
 
-// Upload stores the bytes of r, at most limit, and returns their reference. size is the number of
-// bytes in r; -1: unknown until its end. Keep must follow within Grace. An upload has two parts in
-// memory at a time, and needs UploadMemory in total. A failed upload leaves nothing behind.
+// Upload stores the bytes of r and returns their reference. The parameter limit is the maximum
+// number of bytes. size is the number of bytes in r; -1: unknown until its end. Keep must follow
+// within Grace. An upload has two parts in memory at a time, and needs UploadMemory in total. A
+// failed upload leaves nothing behind.
 // Errors: ErrTooLarge; those of r; fault.Transient.
 func (s *Store) Upload(ctx context.Context, r io.Reader, size, limit int64) (Ref, error) {
 	if size > limit {
@@ -141,7 +142,7 @@ func (s *Store) newUpload(n int) *upload {
 	return &upload{s: s, id: newID(), outside: s.bucket != nil && n > 0}
 }
 
-// begin records an upload, so that Sweep finds it if it never ends.
+// begin records an upload, so that Sweep finds the upload if it never ends.
 func (u *upload) begin(ctx context.Context) error {
 	return u.s.db.Write(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(ctx, "INSERT INTO blob_content (id, outside, touched_at) VALUES (?, ?, "+tx.Dialect().NowMicros+")", u.id, u.place())
@@ -229,7 +230,7 @@ func touch(ctx context.Context, tx *db.Tx, ref Ref) (bool, error) {
 	return n > 0, err
 }
 
-// finish sets the hash of an upload, unless another content already has it. Then known is
+// finish sets the hash of an upload, unless another content already has this hash. Then known is
 // true, and the caller drops the upload.
 func (s *Store) finish(ctx context.Context, id string, ref Ref) (known bool, err error) {
 	for range 3 { // another upload of the same bytes may end at the same time

@@ -77,7 +77,7 @@ func (w *weights) read(data []byte) {
 	}
 }
 
-// of returns the weights of a character. Computed weights are stored in buf.
+// This method returns the weights of a character. Computed weights are stored in buf.
 func (w *weights) of(r rune, buf *[2]uint16) []uint16 {
 	if r > 0xFFFF {
 		buf[0] = outside

@@ -68,7 +68,8 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 // conn is a driver connection with a cache of prepared statements. If the cache is full, the least
 // recently used statement is closed. On a server, only statements that use one table are prepared.
 // The type sql.Stmt is not used, because it would prepare a statement on a second connection while
-// a transaction uses the first. In a pool of one connection that would wait forever.
+// a transaction uses the first. In a pool of one connection, it would wait for the second
+// connection forever.
 type conn struct {
 	driver.Conn
 	max   int
@@ -95,8 +96,8 @@ type cached struct {
 	busy  bool // the statement is running, or its rows are open
 }
 
-// ExecContext runs a statement. A statement without arguments is sent as text, unless it is in
-// repeated.
+// ExecContext runs a statement. A statement without arguments is sent as text, unless it is in the
+// map repeated.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if c.interrupt != nil {
 		return c.execHere(watchedIn(ctx), query, args)
@@ -242,8 +243,8 @@ func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue
 
 // goesAsText reports whether a statement with arguments is sent to a server as text instead of
 // being prepared. It returns true for statements that use several tables. MySQL 9.7.4 and MariaDB
-// 10.11.19 return wrong rows for some prepared statements of this kind. For others, MariaDB does
-// not keep the plan. See TestConditionsInDerivedTables.
+// 10.11.19 return wrong rows for some prepared statements of this kind. For other statements of
+// this kind, MariaDB later uses a slower plan. See TestConditionsInDerivedTables.
 func (c *conn) goesAsText(query string) bool {
 	return c.singly || c.killer != nil && ofSeveralTables(query)
 }

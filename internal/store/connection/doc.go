@@ -1,8 +1,8 @@
 // Package connection opens pools of connections to a server of MySQL or MariaDB, or to a SQLite
 // file. Its connections are connections of the drivers, with these additions:
 //
-//   - A statement that uses one table is prepared and cached. A server gets a statement that uses
-//     several tables as text, and also the statements of a Packet.
+//   - A statement that uses one table is prepared and cached. A statement that uses several tables,
+//     and the statements of a Packet, are sent to a server as text.
 //   - When the context of a statement ends, the statement is stopped: by KILL on a server, by an
 //     interrupt in SQLite.
 //   - A server ends the open transactions of a process that has stopped. While a process only

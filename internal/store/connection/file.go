@@ -36,7 +36,7 @@ const (
 	inFiles  = "temp_store(FILE)" // in temporary files if larger than a few MiB; one statement may need any amount
 )
 
-// pragmas returns the pragmas that all connections to a file have, followed by the pragmas in more.
+// pragmas returns the pragmas that all connections to a file have, followed by the given pragmas.
 func pragmas(more ...string) []string {
 	return append([]string{
 		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)", "secure_delete(1)",
@@ -58,7 +58,7 @@ type File struct {
 // shortens the file of the log to kept bytes.
 func NewFile(path string, copyAt, kept int) (*File, error) {
 	if path == "" || strings.Contains(path, ":memory:") {
-		return nil, errors.New("want sqlite:path, a file")
+		return nil, errors.New("want sqlite:PATH with the path of a file")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -88,8 +88,9 @@ func (f *File) Checkpoints() (*sql.DB, error) {
 	return f.open("deferred", 1, checkpointWait, readerCache)
 }
 
-// open opens a pool of conns connections with the pragmas of all connections and the pragmas in
-// more. lock is when a transaction locks the file: "immediate", or "deferred" to its first access.
+// open opens a pool of conns connections with the pragmas of all connections and the given pragmas.
+// lock says when a transaction locks the file: "immediate" at its beginning, "deferred" at its
+// first access.
 func (f *File) open(lock string, conns int, more ...string) (*sql.DB, error) {
 	pool, err := open("file:"+(&url.URL{Path: f.path}).EscapedPath(), lock, pragmas(more...))
 	if err != nil {

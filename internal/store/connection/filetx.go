@@ -24,7 +24,7 @@ var repeated = map[string]bool{
 // FileTx is an open write transaction of a SQLite file. It stays open when a context ends.
 type FileTx struct {
 	Conn      *sql.Conn // for the statements of the transaction
-	Interrupt func()    // stops the running statement, from any goroutine; nil if the driver cannot
+	Interrupt func()    // stops the running statement, from any goroutine; nil if the driver cannot do this
 
 	active func() bool
 }

@@ -22,7 +22,7 @@ const (
 	keepEvery = idleLimit / 3
 
 	// keepAlive is the statement that the keeper sends, as text. If a Galera node has rolled the
-	// transaction back, it returns this error only for a statement sent as text; see isGalera.
+	// transaction back, only a statement that is sent as text gets the error; see isGalera.
 	keepAlive = "DO 0"
 )
 
@@ -81,7 +81,7 @@ func (k *keeper) refused(err error) {
 	defer k.mu.Unlock()
 	if !k.told {
 		k.told = true
-		k.log.Warn("the database does not end the transactions of a process that has stopped", "err", err)
+		k.log.Warn("the database cannot limit idle transactions: if a process stops, its open transactions block other writes", "err", err)
 	}
 }
 
@@ -206,7 +206,7 @@ func (k *kept) ask(c *conn) {
 	defer cancel()
 	c.keeper.sent.Add(1)
 	if _, err := c.execText(ctx, keepAlive, nil); err != nil {
-		k.lost = fmt.Errorf("%w: %s", driver.ErrBadConn, err.Error()) // the transaction runs again after any error
+		k.lost = fmt.Errorf("%w: %s", driver.ErrBadConn, err.Error()) // ErrBadConn makes the transaction run again
 		c.keeper.lost.Add(1)
 		return
 	}

@@ -14,7 +14,7 @@ import (
 
 // sqliteInterrupt returns a function that stops the running statement of a SQLite connection. It
 // may be called from any goroutine. The driver itself can stop a statement only before its first
-// row, but later rows may take as long. The result is nil for another driver.
+// row, but the later rows may also take long. The result is nil for another driver.
 func sqliteInterrupt(c driver.Conn) func() {
 	handle := sqliteHandle(c)
 	if !handle.IsValid() {

@@ -58,8 +58,8 @@ const (
 	endCompound   = " /*M!100101 ; END */"
 )
 
-// Compound is like Text, but MariaDB sends only one response. At most the rows of the last
-// statement may be needed.
+// Compound is like Text, but MariaDB sends only one response. Use it only if at most the rows of
+// the last statement are needed.
 func (p *Packet) Compound() string {
 	if len(p.all) > 1 {
 		return beginCompound + p.Text() + endCompound

@@ -98,7 +98,8 @@ type Server struct {
 }
 
 // NewServer returns the server at an address, mysql://user:pass@host:port/name. It opens no
-// connection. A connection ends if it waits for an answer longer than the time in answer.
+// connection. The parameter answer is the longest time that a connection waits for an answer; then
+// the connection ends.
 // Errors: an invalid address. The error does not show the password in the address.
 func NewServer(address string, answer time.Duration, log *slog.Logger) (*Server, error) {
 	u, err := url.Parse(address)
@@ -116,8 +117,8 @@ func NewServer(address string, answer time.Duration, log *slog.Logger) (*Server,
 	return &Server{config: c, answer: answer, killer: newKiller(inner), keeper: newKeeper(log), tidb: new(atomic.Bool)}, nil
 }
 
-// NewReplica returns a server for reads, which is a replica of s. A connection to it must be opened
-// within the time in connect.
+// NewReplica returns a server for reads, which is a replica of s. The parameter connect is the time
+// limit for opening a connection to the replica.
 // Errors: as for NewServer.
 func (s *Server) NewReplica(address string, connect time.Duration) (*Server, error) {
 	u, err := url.Parse(address)
@@ -174,8 +175,8 @@ func (s *Server) keep(pool *sql.DB, err error) (*sql.DB, error) {
 }
 
 // open opens a pool of conns connections. Their sessions have strict SQL mode, the time zone UTC,
-// and the given isolation level. Each session first runs the statements in start. A connection ends
-// if it waits for an answer longer than the time in answer.
+// and the given isolation level. Each session first runs the start statements. The parameter answer
+// is as for NewServer.
 func (s *Server) open(isolation string, conns int, answer time.Duration, start ...string) (*sql.DB, error) {
 	c := s.config.Clone()
 	c.ReadTimeout, c.WriteTimeout = answer, answer

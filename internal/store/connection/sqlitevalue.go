@@ -21,7 +21,7 @@ func textOf(v any) (string, bool) {
 	return fmt.Sprint(v), true
 }
 
-// only returns the character of s if it has exactly one, else 0.
+// This function returns the character of s if s has exactly one character, else 0.
 func only(s string) rune {
 	r, n := utf8.DecodeRuneInString(s)
 	if n == 0 || n != len(s) {

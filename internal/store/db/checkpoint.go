@@ -98,8 +98,8 @@ func (c *checkpoints) run(w *turns, d *DB) {
 }
 
 // look copies the log if it is long enough. It copies most pages in parallel with the writer. Then
-// it takes a turn, so that nothing is written, and copies the remaining pages. If all pages are
-// copied, the next write starts the log again from its beginning.
+// it takes a turn of the writes, so that nothing is written, and copies the remaining pages. If all
+// pages are copied, the next write starts the log again from its beginning.
 func (c *checkpoints) look(w *turns, d *DB) error {
 	length, _, err := c.checkpoint("NOOP")
 	if length < c.last { // the log has started again from its beginning

@@ -2,7 +2,7 @@ package db
 
 import "context"
 
-// Consistency says which writes a read on a view of Elsewhere must see.
+// Consistency says which writes a read must see if it uses the view that DB.Elsewhere returns.
 type Consistency uint8
 
 const (

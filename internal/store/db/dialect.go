@@ -25,7 +25,7 @@ type Dialect struct {
 	QueriesInON bool   // the ON of a JOIN may contain sub-selects
 	TestsInON   bool   // a sub-select in the ON of a LEFT JOIN must not become a join, which would lose its conditions
 
-	ListsNamed   bool   // a list of the assets to which named assets refer is faster than a test of every row
+	ListsNamed   bool   // IN with a sub-select is faster than EXISTS, which tests every row, if the condition has an id
 	LikeFunction string // function of pattern, text and escape, if LIKE ignores case; else empty
 	Unkeyed      string // prefix of a comparison for which no index must be used
 	Materialized string // prefix of the statement of a WITH: its rows are computed once
@@ -74,8 +74,8 @@ func sqliteDialect() *Dialect {
 	}
 }
 
-// By returns the clause after a table name that makes the server find rows with the index key. An
-// UPDATE with the index PRIMARY locks no other rows.
+// By returns the clause after a table name that makes the server find rows with one index; key is
+// the name of the index. An UPDATE that finds its rows with the index PRIMARY locks no other rows.
 func (d *Dialect) By(key string) string {
 	if !d.mysql {
 		return ""
@@ -119,10 +119,10 @@ func (d *Dialect) Bytes() (prefix, suffix string) {
 	return "", " COLLATE BINARY"
 }
 
-// Folded returns the text to put around a text expression to get its folded form (package
-// folding), which compares byte by byte. stored is the expression of the stored form, which
-// is NULL if it equals the lower case. stored is empty for text whose folded form is always
-// the lower case.
+// Folded returns the text to put around a text expression to get its folded form (package folding),
+// which compares byte by byte. The parameter stored is the expression of the stored folded form,
+// which is NULL if it equals the lower case of the text. It is empty for a text whose folded form
+// is always the lower case.
 func (d *Dialect) Folded(stored string) (prefix, suffix string) {
 	prefix, suffix = d.Bytes()
 	if stored == "" {

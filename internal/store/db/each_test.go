@@ -21,7 +21,7 @@ func TestEach(t *testing.T) {
 			t.Errorf("no rows: %v, %v", none, err)
 		}
 		stop := errors.New("stop")
-		for range 100 { // each of which would hold a connection if the rows stayed open
+		for range 100 { // each round would hold a connection if the rows stayed open
 			n := 0
 			err := db.Each(ctx, d, three, []any{3}, func(db.Scanner) error { n++; return stop })
 			if n != 1 || !errors.Is(err, stop) {

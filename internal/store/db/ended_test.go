@@ -33,7 +33,8 @@ func TestATransactionOfAnEndedContext(t *testing.T) {
 	})
 }
 
-// untilRolledBack runs queries, with a context that ends later, until the transaction fails.
+// untilRolledBack runs queries until the transaction fails. The context of the queries has not
+// ended.
 func untilRolledBack(t *testing.T, tx *db.Tx) error {
 	mine, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestLowerCaseOfPlainText checks that the server's lower case of every plain character is
-// its folded form, so that nothing needs to be stored beside it.
+// TestLowerCaseOfPlainText checks that the server's lower case of every plain character is its
+// folded form, so that the folded form need not be stored.
 func TestLowerCaseOfPlainText(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		var part strings.Builder

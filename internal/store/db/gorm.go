@@ -119,7 +119,8 @@ type sqliteDialector struct{ pool gorm.ConnPool }
 // Name returns "sqlite".
 func (sqliteDialector) Name() string { return "sqlite" }
 
-// Initialize sets up gorm's callbacks and the clauses that SQLite writes differently.
+// Initialize sets up gorm's callbacks, and the clauses that have another form in SQLite than in
+// gorm.
 func (s sqliteDialector) Initialize(g *gorm.DB) error {
 	g.ConnPool = s.pool
 	callbacks.RegisterDefaultCallbacks(g, &callbacks.Config{})
@@ -156,7 +157,7 @@ func (sqliteDialector) DefaultValueOf(*schema.Field) clause.Expression {
 // BindVarTo writes a placeholder.
 func (sqliteDialector) BindVarTo(w clause.Writer, _ *gorm.Statement, _ any) { _ = w.WriteByte('?') }
 
-// QuoteTo writes an identifier, each part between dots in quotes.
+// QuoteTo writes an identifier. It puts each part between dots in quotes.
 func (sqliteDialector) QuoteTo(w clause.Writer, ident string) {
 	for i, part := range strings.Split(ident, ".") {
 		if i > 0 {

@@ -34,8 +34,9 @@ func InsertN(ctx context.Context, tx Execer, table string, columns []string, n i
 	return insertN(ctx, tx, target{table: table, columns: columns}, n, row)
 }
 
-// UpsertN is like InsertN, but if a row with the same keys exists, its columns in update get the
-// new values. columns must contain all columns without a default, even if every row exists.
+// UpsertN is like InsertN, but a row with the same keys may exist. Then the columns with the names
+// in update get the new values. The parameter columns must contain all columns without a default,
+// even if every row exists.
 func UpsertN(ctx context.Context, tx Execer, table string, columns, keys, update []string, n int, row func(i int) []any) error {
 	return insertN(ctx, tx, target{table, columns, tx.dialect().Upsert(keys, update)}, n, row)
 }

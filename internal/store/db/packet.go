@@ -25,7 +25,8 @@ func packetOf(all []Statement) *connection.Packet {
 	return p
 }
 
-// compound joins several statements into one. At most the rows of the last statement may be needed.
+// compound joins several statements into one. Use it only if at most the rows of the last statement
+// are needed.
 func compound(all []Statement) Statement {
 	p := packetOf(all)
 	return Statement{p.Compound(), []any{p}}

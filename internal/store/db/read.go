@@ -26,7 +26,7 @@ var ErrSlow = errors.New("the read restarts on a connection for long reads")
 type readPools struct {
 	quick, long            *sql.DB
 	quickQueue             *admission.Queue // reads on quick connections
-	longQueue, activeQueue *admission.Queue // reads on long connections; only those that do not wait for a client
+	longQueue, activeQueue *admission.Queue // long reads; those of them that may run statements now
 	restarts               atomic.Int64
 	stall                  time.Duration // how long a read may wait for its client while others are queued
 }
@@ -138,7 +138,7 @@ func RequireLong(q Querier) error {
 	return nil
 }
 
-// Yield runs do, in which the read q waits for a client and runs no statement. Other reads may use
+// Yield calls do, in which the read q waits for a client and runs no statement. Other reads may use
 // its slot during this time.
 // Errors: the error of do, or as for ReadLong.
 func Yield(ctx context.Context, q Querier, do func() error) error {
@@ -228,7 +228,7 @@ func (d *DB) readSnapshot(ctx context.Context, pool *sql.DB, t *Tx, fn func(*Tx)
 	return sqlerror.Fault(rolledBack(ctx, stx.Commit()))
 }
 
-// quickRead waits until one more quick read may run, and runs do.
+// quickRead waits until one more quick read may run, and calls do.
 func (d *DB) quickRead(ctx context.Context, do func() error) error {
 	leave, err := d.reads.quickQueue.Enter(ctx, memberOf(ctx))
 	if err != nil {
@@ -238,7 +238,7 @@ func (d *DB) quickRead(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// longRead waits for a place among the long reads, and runs do. When the context of do ends, the
+// longRead waits for a place among the long reads, and calls do. When the context of do ends, the
 // place is free at once, even if the read still waits for its client.
 func (d *DB) longRead(ctx context.Context, do func(context.Context, *activeSlot) error) error {
 	member := memberOf(ctx)

@@ -152,7 +152,7 @@ func TestSlowReadsStartOver(t *testing.T) {
 	})
 }
 
-// eventually waits until is returns true.
+// eventually waits until the given function returns true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {

@@ -14,7 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// refusing is a proxy between alds and a real server that answers some statements itself,
+// refusing is a proxy between alds and a real server. The proxy answers some statements itself,
 // with an error. The server never gets them, and its transaction stays open.
 type refusing struct {
 	statement string                  // the statement to refuse, sent as text, such as COMMIT

@@ -146,7 +146,8 @@ func (s *replicas) close() error {
 // Elsewhere returns a view of d whose Read, ReadLong, One and OneLong run on a replica if possible.
 // The replica must be in use, and must have all writes that the member must see (Consistency).
 // Otherwise these reads run on the writer. If the replica fails before anything was sent to a
-// client (Yield), fn runs a second time, on the writer. Without replicas the view reads like d.
+// client (Yield), the function of the read runs a second time, on the writer. Without replicas the
+// view reads like d.
 func (d *DB) Elsewhere() *DB {
 	v := *d
 	v.elsewhere = d.replicas != nil
@@ -240,7 +241,7 @@ func (s *replicas) choose(ctx context.Context, home *DB) (*replica, *place, stri
 	return r, p, "", err
 }
 
-// of returns the replica for a member, or nil if no replica is in use.
+// This method returns the replica for a member, or nil if no replica is in use.
 func (s *replicas) of(member int64) *replica {
 	n := uint64(len(s.all))
 	for i := range n {
@@ -285,7 +286,7 @@ func (s *replicas) wasBehind(member int64) bool {
 	return ok
 }
 
-// noteSent makes a read record in sent that something was sent to a client.
+// noteSent makes the read q set *sent to true when q sends something to a client.
 func noteSent(q Querier, sent *bool) {
 	switch q := q.(type) {
 	case *Tx:

@@ -54,7 +54,7 @@ func (d *DB) Writable(ctx context.Context) error {
 	switch {
 	case err != nil && fault.KindOf(err) == fault.Internal: // the pool now connects to another server
 		d.engine.Store(nil)
-		return fault.Transientf(err, "the database does not say whether it takes writes")
+		return fault.Transientf(err, "the database does not say whether it accepts writes")
 	case err != nil:
 		return err
 	case why != "":

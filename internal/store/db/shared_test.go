@@ -257,7 +257,7 @@ func randomWrite(ctx context.Context, d *db.DB, random *rand.Rand, id int) (ok b
 			go end()
 			_, _ = tx.Exec(ctx, unending)
 		case 8:
-			return tx.Savepoint(ctx, func() error { return insertID(ctx, tx, id) }) // in use
+			return tx.Savepoint(ctx, func() error { return insertID(ctx, tx, id) }) // fails, because the id is in use
 		}
 		return nil
 	})

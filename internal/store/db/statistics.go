@@ -23,7 +23,7 @@ const (
 
 	// Writes wait while an index is read. After each index there is a pause, indexPause times as
 	// long as the reading took. After all indexes there is another pause, statisticsPause times as
-	// long as everything took. The first time has no such pause.
+	// long as everything took. After the first gathering in a process there is no such pause.
 	indexPause      = 4
 	statisticsPause = 10
 )
@@ -77,8 +77,8 @@ func (d *DB) KeepStatistics(ctx context.Context) error {
 	}
 }
 
-// grownOld waits until statistics are old, and at least until rest. It returns false when ctx
-// has ended.
+// grownOld waits until statistics are old, and at least until rest has a value; nil means no rest.
+// It returns false when ctx has ended.
 func (s *statistics) grownOld(ctx context.Context, rest <-chan time.Time) bool {
 	for {
 		old := s.old
@@ -98,10 +98,10 @@ func (s *statistics) grownOld(ctx context.Context, rest <-chan time.Time) bool {
 	}
 }
 
-// GatherStatistics gives SQLite's planner the number of rows per value of each index. Each
-// index has its own transaction, of about 20 ms for 100,000 rows. After it there is a pause,
-// so that writes can run most of the time. Afterwards all connections use the statistics. On
-// MySQL, which gathers its own, it does nothing.
+// GatherStatistics gives SQLite's planner the number of rows per value of each index. Each index
+// has its own transaction, of about 20 ms for 100,000 rows. After each index there is a pause, so
+// that writes can run most of the time. At the end all connections use the statistics. On MySQL,
+// which gathers its own statistics, GatherStatistics does nothing.
 func (d *DB) GatherStatistics(ctx context.Context) error {
 	if d.statistics == nil {
 		return nil
@@ -198,8 +198,8 @@ func (d *DB) gather(ctx context.Context, x index) (n int64, err error) {
 // withoutNull returns the statistics of an index without the rows where its first column is NULL.
 // values and distinct count the other rows and their distinct values. stat contains the number of
 // rows. Then it contains, for the first column, the first two columns and so on, how many rows have
-// the same values in these columns. If the first column is NULL in most rows, as in a relation that
-// is seldom set, SQLite would not use the index.
+// the same values in these columns. With statistics that include NULL, SQLite would not use an
+// index whose first column is NULL in most rows, such as a relation that is seldom set.
 func withoutNull(stat string, values, distinct int64) string {
 	numbers := strings.Fields(stat)
 	same := int64(1)

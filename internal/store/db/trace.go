@@ -7,9 +7,9 @@ import (
 	"github.com/alds-dev/alds/internal/base/tracing"
 )
 
-// traced begins a span for a transaction, within the span of ctx. It returns the new context
-// and a function that runs fn and counts its statements. end ends the span with the
-// transaction's error and returns that error.
+// traced begins a span for a transaction, within the span of ctx. It returns the new context and a
+// function that runs fn and counts its statements. The function end gets the error of the
+// transaction, ends the span with this error, and returns it.
 func (d *DB) traced(ctx context.Context, name string, fn func(*Tx) error) (within context.Context, counted func(*Tx) error, end func(error) error) {
 	ctx, span := tracing.Child(ctx, name)
 	if !span.On() {

@@ -10,8 +10,9 @@ import (
 // these queries.
 const MaxTurnRead = 2 * time.Second
 
-// starved is how many times MaxTurnRead the queries may take by the clock, if other processes keep
-// the processors busy. Then the processor time of this process is limited to MaxTurnRead.
+// starved is a factor for the case that other processes keep the processors busy. Then MaxTurnRead
+// limits the processor time of this process, and MaxTurnRead times starved limits the time by the
+// clock.
 const starved = 5
 
 // started is when this process has started.
@@ -25,11 +26,11 @@ const interruptEvery = 20 * time.Millisecond
 var ErrTurnRead = fault.Invalidf(fault.NoPlace, "The queries of a request that writes took longer than %d ms; send long ones in a request of their own.",
 	MaxTurnRead.Milliseconds())
 
-// ReadInTurn runs do, which executes a query of a request. On SQLite, all queries of one write
+// ReadInTurn calls do, which executes a query of a request. On SQLite, all queries of one write
 // together may take MaxTurnRead. The query that exceeds this limit is interrupted, and the write
 // ends. If other processes keep the machine busy, the limit applies to the processor time of this
-// process. The time by the clock may then be starved times as long. If q is not a write on SQLite,
-// ReadInTurn only runs do.
+// process. The limit by the clock is then MaxTurnRead times starved. If q is not a write on SQLite,
+// ReadInTurn only calls do.
 // Errors: the error of do; ErrTurnRead.
 func ReadInTurn(q Querier, do func() error) error {
 	t, ok := q.(*Tx)

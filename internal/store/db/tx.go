@@ -163,7 +163,7 @@ const LockCount = "lock_count"
 
 // Lock locks rows of a table until the transaction ends. It writes the rows, because a lock without
 // a write would apply to only one server of a cluster. If another transaction locks or writes one
-// of the rows, it waits. If that transaction runs on another server, only one of the two commits.
+// of the rows, that transaction waits. If it runs on another server, only one of the two commits.
 // Lock returns the number of rows. If Dialect.IsAlone is true, it returns 1 and runs no statement.
 func (t *Tx) Lock(ctx context.Context, table, where string, args ...any) (rows int64, err error) {
 	if t.dialect().IsAlone {

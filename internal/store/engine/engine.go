@@ -84,7 +84,7 @@ func (f facts) refusal() string {
 		case f[rejects] != "" && f[rejects] != "NONE":
 			return "the node does not take statements (" + rejects + ")"
 		case state != "Synced" && !strings.HasPrefix(state, "Donor"): // a donor still works
-			return "the node lacks writes of the others (wsrep_local_state_comment is " + state + ")"
+			return "the node lacks writes of the other nodes (wsrep_local_state_comment is " + state + ")"
 		}
 	}
 	switch {
@@ -104,7 +104,7 @@ func Of(variables map[string]string) *Engine {
 	switch {
 	case f.galera():
 		e.Mode = "Galera node, cluster of " + f["wsrep_cluster_size"]
-		e.Means = "writes may go to any node; those of two nodes to the same rows collide, and one runs again"
+		e.Means = "writes may go to any node; if two nodes write the same rows, one of the two writes runs again"
 	case f["member_state"] != "" && f.on("group_replication_single_primary_mode"):
 		e.Mode, e.Means = "group replication, single-primary", "writes go to this member; another member takes over when it fails"
 	case f["member_state"] != "":

@@ -59,7 +59,7 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// and returns a copy of f in which one variable has another value.
+// This method returns a copy of f in which one variable has another value.
 func (f facts) and(name, value string) facts {
 	g := facts{name: value}
 	for n, v := range f {

@@ -16,8 +16,9 @@ type Backlog struct {
 	Oldest int64 // when the oldest counted row began to wait, UTC microseconds; 0: no row waits
 }
 
-// CountBacklog counts the rows of the SELECT rows, but at most one more than MaxCounted. The SELECT
-// must return a column at, the time at which each row began to wait, and use the order of an index.
+// CountBacklog counts the rows that a SELECT returns, but reads at most one more than MaxCounted.
+// The parameter rows is the text of the SELECT. The SELECT must return a column with the name at,
+// which is the time at which the row began to wait, and must use the order of an index.
 func CountBacklog(ctx context.Context, q db.Querier, rows string, args ...any) (b Backlog, err error) {
 	err = q.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(at), 0) FROM (`+rows+` LIMIT ?) w`, append(args, MaxCounted+1)...).Scan(&b.Count, &b.Oldest)
 	if b.Count > MaxCounted {

@@ -82,7 +82,8 @@ func (t *Table[ID]) renew(ctx context.Context, owners map[ID]string, ids []ID) (
 	return t.held(ctx, t.db, owners, ids)
 }
 
-// allOf returns the argument owners of RenewEach for rows that all have the same owner.
+// allOf returns a map from ids to owners, as RenewEach needs it, for rows that all have the same
+// owner.
 func allOf[ID int64 | string](owner string, ids []ID) map[ID]string {
 	owners := make(map[ID]string, len(ids))
 	for _, id := range ids {
@@ -92,9 +93,9 @@ func allOf[ID int64 | string](owner string, ids []ID) map[ID]string {
 }
 
 // ownedBy returns the condition that a row has one of the owners of ids. There are at most db.MaxIn
-// ids. The condition does not compare each row with exactly its own owner. This is not needed if
-// owners has the last owner of every row that the caller has claimed. An owner claims all its rows
-// at once, so the caller has the right owner for all of them.
+// ids. The condition does not compare each row with exactly its own owner. This comparison is not
+// needed if owners has the last owner of every row that the caller has claimed. An owner claims all
+// its rows at once, so the caller has the right owner for all of them.
 func (t *Table[ID]) ownedBy(owners map[ID]string, ids []ID) (where string, args []any) {
 	named := make([]string, len(ids))
 	for i, id := range ids {

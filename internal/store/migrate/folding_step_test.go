@@ -38,7 +38,8 @@ var after0069 = []struct{ want, query string }{
 	{"Admin: admin h 3 0, ÉVA: éva  2 0, " + apart + ": 한\x001011  1 0, 한: 한 i 1 1", `SELECT username, CONCAT(folded, ' ', COALESCE(password_hash, ''), ' ', version, ' ', disabled) FROM credential ORDER BY username, member_id`},
 }
 
-// old migrates a database up to 0059 and fills it. It returns all migrations.
+// This function migrates a database up to migration 0059 and fills the database. It returns all
+// migrations.
 func old(t *testing.T, d *db.DB) (all []schema.Migration) {
 	t.Helper()
 	ctx := context.Background()

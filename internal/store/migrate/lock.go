@@ -24,7 +24,7 @@ const (
 )
 
 // errLeaseLost is the error of a process whose lease another process has taken.
-var errLeaseLost = errors.New("another process migrates this database now: this one has not renewed its lease in time, and stopped")
+var errLeaseLost = errors.New("another process migrates this database now: this process did not renew its lease in time, and has stopped")
 
 // The table with the row of the lease, and the row. The table exists before any migration.
 const (
@@ -34,9 +34,9 @@ const (
 )
 
 // lock is the lease of the migrating process: a row with the time at which the lease ends, by the
-// clock of the database. The process moves this time while it works. GET_LOCK cannot replace the
-// lease, since it locks on only one node of a cluster. A row lock cannot either: it ends with the
-// first schema change, which commits.
+// clock of the database. The process moves this time forward while it works. GET_LOCK cannot
+// replace the lease, since it locks on only one node of a cluster. A row lock cannot either: it
+// ends with the first schema change, which commits the transaction.
 type lock struct {
 	m      *Migrations
 	holder string
@@ -62,7 +62,7 @@ func (m *Migrations) takeLock(ctx context.Context) (*lock, error) {
 			return nil, errors.New("another process has been migrating this database for ten minutes")
 		case !waits:
 			if holder := l.current(ctx); holder != "" { // if empty, the other process has just ended
-				m.o.Log.Info("another process migrates the database, waiting for it", "holder", holder)
+				m.o.Log.Info("waiting for another process that migrates the database", "holder", holder)
 				waits = true
 			}
 		}
@@ -153,9 +153,10 @@ func (l *lock) beat(ctx context.Context) {
 	}
 }
 
-// held returns nil while this process has the lease. If the last renewal is longer ago than old, it
-// renews the lease. A lease whose time has passed can still be renewed if no other process has
-// taken it. This happens on Galera, where a schema change delays all writes, also renewals.
+// held returns nil while this process has the lease. The parameter old is a duration: if more time
+// has passed since the last renewal, held renews the lease. A lease whose time has passed can still
+// be renewed if no other process has taken it. This happens on Galera, where a schema change delays
+// all writes, also renewals.
 func (l *lock) held(ctx context.Context, old time.Duration) error {
 	l.mu.Lock()
 	lost, age := l.lost, time.Since(l.renewed)

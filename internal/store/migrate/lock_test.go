@@ -69,7 +69,7 @@ func wantLease(t *testing.T, d *db.DB, holder string, lasts bool) {
 	}
 }
 
-// seize gives the lease to another holder, for the time in lasting.
+// seize gives the lease to another holder. The parameter lasting is the duration of the lease.
 func seize(t *testing.T, d *db.DB, lasting time.Duration) {
 	t.Helper()
 	if _, err := d.Exec(context.Background(), "UPDATE migration_lock SET holder = 'other', ends_at = "+d.Dialect.NowMicros+" + ?", lasting.Microseconds()); err != nil {

@@ -219,7 +219,7 @@ const (
 
 // execAgain runs a statement that is a transaction of its own. It repeats the statement if another
 // write was first, for example on another node of a cluster. If the outcome of an attempt is
-// unknown, a duplicate key in the next attempt counts as success. Then the first attempt has
+// unknown, a duplicate key in the next attempt counts as success. Then the earlier attempt has
 // inserted the row, since no other process writes this row during the lease.
 func execAgain(ctx context.Context, r schema.Runner, query string, args ...any) error {
 	unsure := false
@@ -296,7 +296,7 @@ func alreadyThere(s schema.Migration, err error) bool {
 	return sqlerror.IsAlreadyThere(err)
 }
 
-// each calls scan for each row, and closes the rows.
+// This function calls scan for each row, and closes the rows.
 func each(rows *sql.Rows, scan func() error) error {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {

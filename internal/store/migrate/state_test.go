@@ -46,7 +46,7 @@ func recorded(t *testing.T, d *db.DB) string {
 }
 
 // The oldest release that is recorded for each newer migration decides whether this release works
-// with a database. In both cases this release changes nothing.
+// with a database. Whether it works or refuses, this release changes nothing.
 func TestNewerSchemas(t *testing.T) {
 	next := release.Of(release.Rank(release.Number) + 1)
 	for _, c := range []struct {
@@ -112,7 +112,7 @@ func TestNewerSchemaOfAnotherLine(t *testing.T) {
 }
 
 // Old databases get the column for the oldest release. Only later migrations have a value in this
-// column. A build from before the column can still write its rows.
+// column. A build that does not have the column can still write rows of schema_migration.
 func TestOldDatabasesLearnOfTheOldestRelease(t *testing.T) {
 	onBoth(t, func(t *testing.T, dialect string) {
 		d := fresh(t, dialect, 1)[0]

@@ -6,9 +6,9 @@
 //	p.Run(ctx)
 //	all, err := processes.List(ctx, q, d.Dialect)
 //
-// All times are by the database's clock. After a process was killed, its row counts as alive
-// for a minute and is deleted after an hour. If the database is not available, processes
-// continue and write the next row when it is back.
+// All times are by the database's clock. After a process was killed, its row counts as alive for a
+// minute and is deleted after an hour. If the database is not available, processes continue, and
+// write their rows again when the database is back.
 //
 // For its metrics each process counts the running processes of each role, so that a role
 // without processes is noticed.

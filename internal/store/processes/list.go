@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// A process counts as alive until the time aliveFor after the last update of its row. The row is
-// deleted after the time forgetAfter.
+// A process counts as alive for the duration aliveFor after the last update of its row. The row is
+// deleted when the duration forgetAfter has passed.
 const (
 	aliveFor    = time.Minute
 	forgetAfter = time.Hour

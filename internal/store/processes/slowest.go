@@ -105,8 +105,8 @@ func (s *Slowest) present(now time.Time) *part {
 	return p
 }
 
-// makeRoom removes the fastest query if the new query took longer. It reports whether it has
-// removed a query.
+// makeRoom removes the fastest query if the new query took longer than it. It reports whether it
+// has removed a query.
 func (p *part) makeRoom(took time.Duration) bool {
 	if p.least() >= took {
 		return false

@@ -23,8 +23,7 @@ const primary = "PRIMARY"
 // The map is by table name.
 var constraints = map[string]string{"webhook_delivery": "webhook_delivery_once", "blob_content": "blob_hash"}
 
-// Equal reports whether two keys have the same name, the same columns, and are both unique or
-// both not.
+// Equal reports whether two keys have the same name, the same columns and the same value of Unique.
 func (k Key) Equal(o Key) bool {
 	return k.Name == o.Name && k.Unique == o.Unique && slices.Equal(k.Columns, o.Columns)
 }

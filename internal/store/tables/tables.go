@@ -71,8 +71,8 @@ func (t Table) SelectAll(d *db.Dialect) string {
 }
 
 // Key returns how many columns the primary key has. They are the first columns of the table. byKey
-// is true if the primary key has the order of SelectAll. Then SelectPart can read the rows in that
-// order.
+// is true if the primary key sorts the rows as SelectAll does. Then SelectPart can read the rows in
+// that order.
 func (t Table) Key() (columns int, byKey bool) {
 	byKey = true
 	for _, c := range t.Columns {

@@ -24,8 +24,8 @@ const root = "../../.."
 const module = "github.com/alds-dev/alds/"
 
 // may is the import rule. The key is a folder, and the value lists the other folders whose packages it may
-// import. Packages of the same folder may import each other. A package outside internal is a folder by
-// itself.
+// import. Packages of the same folder may import each other. For a package outside internal, the folder is
+// the first element of the package's path.
 var may = map[string][]string{
 	"base":     {},
 	"limits":   {"base"},
@@ -47,8 +47,8 @@ var may = map[string][]string{
 	"sql":  {"base"},
 }
 
-// clients are the folders of commands, measuring programs, dashboards and examples. Their packages may
-// import those of every folder that is not in this list.
+// clients are the folders of commands, measuring programs, dashboards and examples. Packages in these
+// folders may import packages of every folder that is not in this list.
 var clients = []string{"cmd", "bench", "dashboards", "examples"}
 
 // keepers limits who may import a package. The key is a library, or an internal package with few users. The

@@ -145,8 +145,8 @@ func componentOf(file string) string {
 	return path.Base(path.Dir(file))
 }
 
-// logCall returns the level of a logger call, and its arguments from the message on. level is empty for
-// other calls.
+// logCall returns the level of a logger call, and the arguments of the call, beginning with the message.
+// level is empty for other calls.
 func logCall(call *ast.CallExpr) (level string, rest []ast.Expr) {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -192,14 +192,14 @@ func fieldNames(args []ast.Expr) (names []string) {
 		}
 		if name := literal(args[i]); name != "" {
 			names = append(names, name)
-			i++ // its value
+			i++ // skip the value of the field
 		}
 	}
 	return names
 }
 
-// gathered returns the field names in all composite literals and append calls of a function. Such a
-// function collects fields before it logs them.
+// gathered returns the field names in all composite literals and append calls of a function that collects
+// fields in a slice before it logs them.
 func gathered(fn *ast.FuncDecl) (names []string) {
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		switch n := n.(type) {

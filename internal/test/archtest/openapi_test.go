@@ -18,8 +18,8 @@ var identifier = regexp.MustCompile(`^[a-z][a-zA-Z]+$`)
 var placeholder = regexp.MustCompile(`[:*](\w+)`)
 
 // TestOpenAPI compares docs/openapi.yaml with the route table. Both must have the same operations, and each
-// needs a unique operationId for generators. Aliases are left out, and SEARCH, because OpenAPI does not
-// support that method.
+// needs a unique operationId for generators. The comparison leaves out aliases. It also leaves out the
+// method SEARCH, because OpenAPI does not support it.
 func TestOpenAPI(t *testing.T) {
 	var described struct {
 		Paths map[string]map[string]struct {

@@ -149,8 +149,8 @@ func bombs() []bomb {
 	}
 }
 
-// xmlBombs returns bodies in XML. Some are as large as a body may be. Others just fit into the memory of
-// one member, so that the server parses them.
+// xmlBombs returns bodies in XML. Some are as large as a body may be. Others just fit into the memory that
+// one member may use, so that the server parses them.
 func xmlBombs() []bomb {
 	const path, media, name = "/rest-1.v1/Data/Story", "text/xml", `<Asset><Attribute name="Name">`
 	entities := `<!DOCTYPE Asset [<!ENTITY a "aaaaaaaaaa">`
@@ -188,7 +188,7 @@ func TestXMLBombs(t *testing.T) { explode(t, xmlBombs()) }
 func bodyMemory() int64 { return int64(depth(128, 256)) * mib }
 
 // part scales n, the size of a bomb, to bodyMemory. With -short it returns half of n, because bodyMemory is
-// half as large.
+// then half as large as without -short.
 func part(n int) int { return n * int(bodyMemory()) / (256 * mib) }
 
 func explode(t *testing.T, all []bomb) {
@@ -229,7 +229,8 @@ func (b bomb) large() bool { return len(b.body) > 64<<10 || b.encoding != "" }
 // the client was still sending.
 const noAnswer = 0
 
-// throw sends a bomb as the member who, and returns the status of the answer.
+// throw sends a bomb and returns the status of the answer. The parameter who is the sender, as
+// "name:password".
 func (s *site) throw(c *http.Client, who string, b bomb) int {
 	ctx, cancel := context.WithTimeout(s.t.Context(), giveUp)
 	defer cancel()

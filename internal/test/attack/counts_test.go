@@ -88,8 +88,8 @@ func (s *site) metric(t *testing.T, name string) float64 {
 	return value
 }
 
-// becomes waits until the metric reaches the value least. It fails the test if that takes longer than
-// giveUp.
+// becomes waits until the metric is at least as high as the parameter least. It fails the test if that
+// takes longer than giveUp.
 func (s *site) becomes(t *testing.T, name string, least float64) {
 	t.Helper()
 	now := s.metric(t, name)

@@ -7,7 +7,8 @@
 // time. The tests compare counts, so they also pass on a busy machine:
 //
 //   - Each read of the second member, /healthz and /metrics are answered 200 during the attack.
-//   - A read of the second member waits for a limited number of answers to the attacker.
+//   - While a read of the second member waits, the server answers only a limited number of the attacker's
+//     requests.
 //   - Metrics of the process stay within limits: memory for bodies and answers, running
 //     requests, connections, database connections, and passwords that are checked before
 //     the password of a member.
@@ -17,8 +18,9 @@
 // With -short, each attack ends when the second member has read often enough (see leastReads). Tests run in
 // parallel. Tests that do not depend on the database run on only one database.
 //
-// Without -short, the tests also measure the time of each read. 99 of 100 reads may take three times as
-// long as without an attack, or as long as the constant floor. /healthz must answer within a second.
+// Without -short, the tests also measure the time of each read. 99 of 100 reads may take at most three
+// times as long as without an attack, or at most the constant floor, if that is longer. /healthz must
+// answer within a second.
 //
 // TestHeavyAsynchronousRequests runs only without -short. 20 members do ordinary work while 60 asynchronous
 // requests of the heaviest kinds run:

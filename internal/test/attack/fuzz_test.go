@@ -37,9 +37,9 @@ const (
 // must get an answer, and no request may be answered 500. The process must not end or log a panic.
 // Afterwards the command check must find no fault in the database.
 //
-// A changed request may lock the administrator out, because an administrator may do that. The test then
-// continues with a new, empty installation. It also starts a new installation every half minute, because
-// later requests change everything that earlier requests have created.
+// A changed request may lock the administrator out, because administrators have the right to do that. The
+// test then continues with a new, empty installation. It also starts a new installation every half minute,
+// because later requests change everything that earlier requests have created.
 func TestFuzzRequests(t *testing.T) {
 	beside(t)
 	seed := *fuzzSeed
@@ -66,8 +66,8 @@ func TestFuzzRequests(t *testing.T) {
 	}
 }
 
-// on sends requests to a new installation for the duration lasting, or until the administrator can no
-// longer log in.
+// on sends requests to a new installation until the duration in lasting has passed, or until the
+// administrator can no longer log in.
 func (f *fuzzing) on(t *testing.T, dialect string, seed uint64, lasting time.Duration) {
 	t.Helper()
 	t.Logf("-attack.seed %d", seed)
@@ -219,8 +219,8 @@ func (f *fuzzing) mutated(r *rand.Rand) (whole []byte, odd bool) {
 }
 
 // send writes a text unchanged and returns the answer. It fails the test if no answer comes within the time
-// limit, but not if the server closes the connection. If odd is true, it closes the sending side after the
-// text, so that the server does not wait for a body that is shorter than announced.
+// limit, but not if the server closes the connection. If odd is true, send closes the sending side of the
+// connection after the text, so that the server does not wait for a body that is shorter than announced.
 func (f *fuzzing) send(text []byte, odd bool) (status int, answer []byte) {
 	c, err := f.s.dial()
 	if err != nil {

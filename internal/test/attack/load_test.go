@@ -30,9 +30,9 @@ const (
 	veryMany    = "one of very many"
 	createsMany = "twenty thousand stories"
 
-	// modestName is one request that another member sends after the heavy requests. At most modestTurns
-	// heavy requests may end before this request ends. A worker takes some requests in the order of the
-	// queue. It takes the others from one member after another.
+	// modestName is the name of one request that another member sends after the heavy requests. At most
+	// modestTurns heavy requests may end before this request ends. A worker takes some requests in the
+	// order of the queue. It takes the other requests from each member in turn.
 	modestName  = "one story of another member"
 	modestTurns = 4 * (heavyMembers + 1)
 
@@ -282,7 +282,7 @@ func (s *site) report(t *testing.T, all []*heavy) {
 }
 
 // judge fails the test if a request of the members failed or took too long. On SQLite a write may wait
-// longer, because only one request writes at a time.
+// longer than on a database server, because only one request writes at a time.
 func (s *site) judge(t *testing.T, quiet, loaded *usualTimes) {
 	t.Helper()
 	for _, wrong := range append(quiet.wrong, loaded.wrong...) {

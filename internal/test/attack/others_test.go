@@ -23,8 +23,8 @@ type attack struct {
 	memory int64         // most memory of the process, in bytes
 	most   metrics       // highest allowed values of some metrics
 	seen   *tally        // answers to the attacker
-	turns  int           // half of the reads must end within this number of answers to the attacker; 0: no limit
-	lasts  time.Duration // how long it lasts at least in the long tier
+	turns  int           // half of the reads must end before the attacker gets more answers than this; 0: no limit
+	lasts  time.Duration // how long the attack lasts at least, in the long tier
 
 	// run attacks until ctx ends. It calls on when the attack has started. Then the other clients start to
 	// send requests.

@@ -22,8 +22,8 @@ const (
 	// project of the story.
 	slow = `{"from":"Story","select":[],"sort":["Scope.Workitems:Story.Owners.OwnedWorkitems:Story.Estimate.@Sum"]}`
 
-	// endless is like slow, but the sum is over more stories: those of everyone who owns a story together
-	// with one of these owners.
+	// endless is like slow, but the sum is over more stories: the stories of every member who owns a story
+	// together with one of these owners.
 	endless = `{"from":"Story","select":[],"sort":["Scope.Workitems:Story.Owners.OwnedWorkitems:Story.Owners.OwnedWorkitems:Story.Estimate.@Sum"]}`
 
 	owners = 20
@@ -49,8 +49,8 @@ func (s *site) busy() (greedy string, o *others) {
 }
 
 // TestQueries sends queries that use as much memory, as many connections or as much time as they can. It
-// fails if a small query ends the process, if one member keeps all others waiting, or if many queries in
-// one request do so.
+// fails if a small query ends the process, or if one member or one request with many queries keeps all
+// others waiting.
 func TestQueries(t *testing.T) {
 	onEach(t, setup{}, func(t *testing.T, s *site) {
 		greedy, o := s.busy()
@@ -59,15 +59,15 @@ func TestQueries(t *testing.T) {
 		for _, a := range []struct {
 			name, body string
 			clients    int
-			turns      int // half of the reads must end within this number of answers to the attacker
+			turns      int // half of the reads must end before the attacker gets more answers than this
 			lasts      time.Duration
 			long       bool // only in the long tier
 		}{
 			{"one that is nested", nested, 2, 4, 4 * time.Second, false},
 			{"many in one request", many, 2, 4, 4 * time.Second, false},
-			// While a read waits, all queries that run at a time end, and some clients send their query
-			// again. If the server did not alternate between members, all 240 queries would run before the
-			// read.
+			// While a read waits, the queries that already run come to their end, and some clients then
+			// send their query again. If the server did not alternate between members, all 240 queries
+			// would run before the read.
 			{"240 quick ones", page, 240, min(4*recentRequests(), 120), 2 * time.Second, false},
 			{"24 slow ones", slow, 24, 24, 6 * time.Second, true},
 		} {

@@ -17,8 +17,8 @@ const (
 	timesRead    = 6 // how often one request reads these stories: the answer is larger than the socket buffers
 	padding      = 70 << 10
 
-	// stalledClients is how many clients stop reading. That is more than the requests with large bodies
-	// that run at a time, on up to six cores. On SQLite they also hold two of the three places for long
+	// stalledClients is how many clients stop reading. On machines with up to six cores, fewer requests
+	// with large bodies may run at a time. On SQLite the clients also hold two of the three places for long
 	// reads.
 	stalledClients = 4
 )
@@ -76,7 +76,8 @@ func readRest(c net.Conn) error {
 	return nil
 }
 
-// answered sends a request as the member who. It fails the test if the answer is not 200.
+// answered sends a request and fails the test if the answer is not 200. The parameter who is the sender, as
+// "name:password".
 func (s *site) answered(t *testing.T, who, path, body string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
@@ -88,8 +89,9 @@ func (s *site) answered(t *testing.T, who, path, body string) {
 }
 
 // TestLargeAnswersNobodyTakes lets clients send requests with large bodies and then not read their large
-// answers. The server sends some of the answers while it generates them, and generates others first. The
-// test fails if such clients keep all other requests with large bodies waiting.
+// answers. The server sends some of the answers while it generates them. It generates other answers
+// completely before it sends them. The test fails if such clients keep all other requests with large bodies
+// waiting.
 func TestLargeAnswersNobodyTakes(t *testing.T) {
 	onEach(t, setup{short: "sqlite"}, func(t *testing.T, s *site) {
 		s.longStories()

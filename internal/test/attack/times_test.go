@@ -28,8 +28,8 @@ type times struct {
 	health time.Duration // the slowest request to /healthz
 }
 
-// timeLimits has the times of the 99th of 100 reads, sorted by their times. quiet is the measured time
-// without an attack, and most is the longest allowed time during an attack.
+// timeLimits has two values of the 99th percentile of read times. quiet was measured without an attack, and
+// most is the highest allowed value during an attack.
 type timeLimits struct{ quiet, most time.Duration }
 
 // timeQuiet measures reads without an attack. With -short it does nothing.
@@ -48,13 +48,14 @@ func (o *others) timeQuiet() (l timeLimits) {
 	return l
 }
 
-// allowTouch raises the limit most to three times what the machine currently needs to allocate the memory
-// of a large body. On virtual machines this time changes from minute to minute.
+// allowTouch raises the limit l.most to at least three times the time that the machine currently needs to
+// allocate the memory of a large body. On virtual machines this time changes from minute to minute.
 func (l *timeLimits) allowTouch() { l.most = max(l.most, 3*firstTouch()) }
 
 // firstTouch returns how long the machine takes to allocate the memory of a large body to a process. That
 // is usually 10 ms. On virtual machines it is up to half a second, and nothing else runs on that core
-// meanwhile. It returns the slowest of three tries, because other processes allocate memory, too.
+// meanwhile. It returns the slowest of three tries, because the time also depends on the memory that other
+// processes allocate.
 func firstTouch() (slowest time.Duration) {
 	for range 3 {
 		debug.FreeOSMemory()

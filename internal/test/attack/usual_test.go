@@ -104,7 +104,7 @@ func (s *site) employ(stories int) *usual {
 	return u
 }
 
-// work lets all members work for the duration lasts, or until ended is closed.
+// work lets all members work until the duration in lasts has passed, or until ended is closed.
 func (u *usual) work(t *testing.T, lasts time.Duration, ended <-chan struct{}) *usualTimes {
 	t.Helper()
 	seen := &usualTimes{took: map[string][]time.Duration{}}

@@ -100,7 +100,8 @@ func (g *gate) stopped(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// answered reads the answer of the service. If that is a new subscription, it stores the secret.
+// answered reads the answer of the service. If the answer is a new subscription, it stores the secret of
+// the subscription.
 func (g *gate) answered(r *http.Response) error {
 	if r.Request.URL.Path != "/alds/api/webhook" || r.StatusCode != http.StatusOK {
 		return nil

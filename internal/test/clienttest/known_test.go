@@ -8,7 +8,8 @@ package clienttest
 const shownDeleted = "IsDeleted='true','false'"
 
 // kept are the kinds of attributes that can be replaced but not cleared. An asset always has a rank. A
-// password need not be cleared, because a member without a username cannot log in.
+// password need not be cleared: a client can clear the username instead, and a member without a username
+// cannot log in.
 // Spec: interface 11, 5.2.
 var kept = map[string]bool{"Rank": true, "Password": true}
 

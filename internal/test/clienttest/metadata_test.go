@@ -8,7 +8,7 @@ import (
 // model is the decoded answer of meta.v1.
 type model struct{ AssetTypes map[string]*assetType }
 
-// assetType is a type in the metadata. Its JSON has the member Name twice, so the tests read Token.
+// assetType is a type in the metadata. Its JSON has the key Name twice, so the tests read Token.
 type assetType struct {
 	Token              string
 	Abstract, IsCustom bool

@@ -14,7 +14,7 @@ var always = []string{"Scope", "Story", "Task", "Timebox"}
 // seedOf returns the seed of all random choices of this run.
 var seedOf = sync.OnceValue(func() uint64 { return cmp.Or(*seedGiven, rand.Uint64()) })
 
-// seeded returns a source of random numbers with that seed, and logs the seed.
+// seeded returns a source of random numbers with the seed from seedOf, and logs the seed.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
 	t.Logf("-clienttest.seed %d", seedOf())

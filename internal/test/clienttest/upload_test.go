@@ -148,8 +148,9 @@ func (c *client) uploads(t *testing.T, program uploader, to string, size, want i
 	}
 }
 
-// postTwice is the same client in Go. It writes a whole request before it reads the answer. After a 401 it
-// sends the request again with credentials. It returns the status of the last answer.
+// postTwice does in Go what the programs of uploaders do. It writes a whole request before it reads the
+// answer. After a 401 it sends the request again with credentials. It returns the status of the last
+// answer.
 func postTwice(t *testing.T, to string, size int) (status int) {
 	t.Helper()
 	u, err := url.Parse(to)

@@ -18,8 +18,8 @@ func (c *client) word() string {
 }
 
 // value returns a value for an attribute that is not a relation. The values for nth 0 and 1 differ. The
-// second date is earlier than the first. Attributes are written in the order of their names, and an end
-// date must at no time be before the begin date.
+// second date is earlier than the first, because attributes are written in the order of their names: a
+// begin date changes before the end date, and must at no time be after the end date.
 func (c *client) value(typ string, a *attribute, nth int) any {
 	pair := func(first, second any) any { return []any{first, second}[nth%2] }
 	var v any

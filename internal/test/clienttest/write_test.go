@@ -32,7 +32,7 @@ func (c *client) writes(typ *assetType) {
 		c.mustNotMake(typ)
 		return
 	}
-	for _, a := range sorted(typ.Attributes) { // first, because the asset must not refer to itself
+	for _, a := range sorted(typ.Attributes) { // create related assets first: the asset must not refer to itself
 		if a.isRelation() && !a.IsReadOnly {
 			for _, name := range c.model.targets(a) {
 				c.related(name)
@@ -69,7 +69,7 @@ func (c *client) writes(typ *assetType) {
 func (c *client) mustNotMake(typ *assetType) {
 	c.t.Helper()
 	if typ.Token == definition {
-		return // the service creates an asset of a subtype instead; extend tests that
+		return // the service creates an asset of a subtype instead; the method extend tests that
 	}
 	command := object{"AssetType": typ.Token}
 	for _, a := range sorted(typ.Attributes) {
@@ -122,8 +122,8 @@ func readable(all []*attribute) []string {
 	return names
 }
 
-// mustRefuse writes read-only attributes. The writes must fail, except to the other side of a writable
-// relation.
+// mustRefuse writes read-only attributes. The writes must fail, except writes to the other side of a
+// writable relation.
 func (c *client) mustRefuse(oid string, typ *assetType, all []*attribute) {
 	c.t.Helper()
 	commands := make([]object, 0, len(all))
@@ -188,8 +188,8 @@ func members(read any) []any {
 	return all
 }
 
-// mustNeed tries to create assets without one of the required values. The service must refuse each of them,
-// or set a default value.
+// mustNeed tries to create assets, each without one of the required values. The service must refuse each
+// command, or set a default value.
 func (c *client) mustNeed(typ *assetType) {
 	c.t.Helper()
 	for _, a := range sorted(typ.Attributes) {

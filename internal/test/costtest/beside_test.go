@@ -14,8 +14,8 @@ const secondMember = "beside"
 // waited has the work that the process did while the second member waited for answers: during the one read,
 // and the most during one of the writes.
 type waited struct {
-	write  int64  // most instructions of SQLite in write transactions, with its own, in thousands
-	turns  int64  // most writes of other members
+	write  int64  // while one write waited: most thousand instructions of SQLite in write transactions, its own included
+	turns  int64  // while one write waited: most writes of other members
 	read   int64  // thousand instructions of SQLite during the read
 	wrong  string // the last wrong answer; empty: all answers were right
 	writes int    // number of writes that were sent
@@ -74,7 +74,7 @@ func (s *service) waits(ctx context.Context, r *request, before counts, w *waite
 	if err != nil || failed != nil { // the process has ended, and the request of the other member reports that
 		return counts{}, false
 	}
-	// A 503 is not wrong, because it depends on time.
+	// A 503 is not counted as wrong, because it only shows that the request took too long on this machine.
 	if status == http.StatusInternalServerError || status == http.StatusTooManyRequests {
 		w.wrong = fmt.Sprintf("another member's %s was answered %d %.200s", r.method, status, answer)
 	}

@@ -118,7 +118,8 @@ type machine struct {
 	closest  []nearest      // one for each of bounds, in the same order
 }
 
-// newMachine starts a service, creates the initial assets and stops the service. It does not start another.
+// newMachine starts a service, creates the initial assets and stops the service. It does not start another
+// service.
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	w := &world{oids: map[string][]string{}, tokens: map[string]string{}, moments: map[string]string{}}
@@ -179,7 +180,7 @@ func (m *machine) send(r *request) (c cost) {
 	case s.server == nil:
 		after, err = s.settle(ctx, 1, 5*time.Millisecond)
 	default:
-		after, err = s.settle(ctx, 3, 20*time.Millisecond) // on a server, statements take longer
+		after, err = s.settle(ctx, 3, 20*time.Millisecond) // on a database server, statements take longer than in SQLite
 	}
 	close(ended)
 	c.waited = <-other
@@ -193,8 +194,9 @@ func (m *machine) send(r *request) (c cost) {
 	return c
 }
 
-// settle reads the counts of the process repeatedly, with the pause every. It returns when the process has
-// done almost nothing between two readings, for as many readings in a row as looks.
+// settle reads the counts of the process repeatedly. The parameter every is the pause between two readings.
+// It returns when the process has done almost nothing since the previous reading, in as many readings in a
+// row as the parameter looks says.
 func (s *service) settle(ctx context.Context, looks int, every time.Duration) (now counts, err error) {
 	now, err = s.looked(ctx, "")
 	for quiet := 0; err == nil && quiet < looks; {
@@ -324,8 +326,8 @@ type bound struct {
 }
 
 // bounds fit a service with the values of ALDS_BODY_MEMORY, ALDS_REQUEST_TIMEOUT and ALDS_MAX_ASSETS that
-// start sets. One member may use half of the body memory, and the process needs four times as much. The
-// other bounds follow from the timeout and from the limit on assets.
+// start sets. One member may use half of the body memory, and the process needs four times as many bytes as
+// the member uses. The other bounds follow from the timeout and from the limit on assets.
 var bounds = []bound{
 	// The process releases most of these bytes at once. "bytes held" limits the memory in use.
 	{"bytes allocated", func(c cost) int64 { return c.Allocated }, 2000, 4096 * mib},

@@ -30,7 +30,7 @@ type counts struct {
 	Held       int64 // longest write transaction since the last reset, as processor time of the process, in microseconds
 	HeldSteps  int64 // longest write transaction since the last reset, in thousands of instructions of SQLite
 
-	Turns     int64 // write transactions, and savepoints of writes that share one
+	Turns     int64 // write transactions, and savepoints of writes that share a transaction
 	TurnSteps int64 // instructions in all write transactions, in thousands
 	Writing   bool  // true: a write transaction is open now
 }

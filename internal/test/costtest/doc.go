@@ -1,10 +1,10 @@
-// Package costtest searches for small requests that cost more than they should, because their work or
-// memory grows with the product of their size and the stored data.
+// Package costtest searches for small requests that cost more than they should, because the work or the
+// memory for a request grows with the product of the request's size and the amount of stored data.
 //
 // It generates random requests to every route from a grammar, each of at most 100 KB. It prefers constructs
 // that multiply work: lists of thousands of values, repeated texts and tokens, YAML aliases, nested
 // queries, chains of relations, and commands on all assets. Requests of the kind "products" combine two of
-// these on purpose.
+// these constructs on purpose.
 //
 // Members of every role send the requests, one at a time, to standalone on SQLite with about 1,500 assets.
 // A second member reads and writes during each request. The service runs in this test binary, which
@@ -12,9 +12,8 @@
 //
 //   - bytes allocated and held, and processor time,
 //   - statements, instructions of SQLite, and rows read and written,
-//
-// - how long a write transaction was open,
-// - how much work was done while the second member waited.
+//   - how long a write transaction was open,
+//   - how much work was done while the second member waited.
 //
 // A finding is a request that exceeds one of the bounds (see bounds). A bound is a multiple of the size of
 // the request plus a constant. A request that is answered 500 or ends the process is a finding, too. Each

@@ -35,7 +35,7 @@ func (g *maker) query() any {
 	return q
 }
 
-// asked makes the members that a query and a nested query can both have.
+// asked makes the JSON keys and values that a query and a nested query can both have.
 func (g *maker) asked(t *meta.Type) (q dict) {
 	if g.chance(85) {
 		q.set("select", g.selected(t))

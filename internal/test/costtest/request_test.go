@@ -21,7 +21,7 @@ const (
 	asFile = "image/png"
 )
 
-// request is a request that the member who sends.
+// request is an HTTP request. The field who is the username of the member who sends it.
 type request struct {
 	kind, who, method, path string
 	params                  dict // parameters of the URL

@@ -52,8 +52,8 @@ func (s *server) create(t *testing.T) string {
 	return name
 }
 
-// copied creates a copy of the database template and returns the name of the copy. It drops the database
-// last, unless last is empty.
+// copied creates a copy of the database template and returns the name of the copy. It first drops the
+// database that the parameter last names, unless last is empty.
 func (s *server) copied(t *testing.T, last string) string {
 	t.Helper()
 	if last != "" {

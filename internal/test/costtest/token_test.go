@@ -24,7 +24,8 @@ func one[T any](g *maker, all []T) T { return all[g.IntN(len(all))] }
 // oneOf returns a random word of a text. A word that occurs several times is returned more often.
 func (g *maker) oneOf(words string) string { return one(g, strings.Fields(words)) }
 
-// few returns a small random number, because the caller multiplies it: mostly 1 or 2, otherwise up to most.
+// few returns a small random number: mostly 1 or 2, otherwise up to most. It is small because callers
+// multiply several such numbers.
 func (g *maker) few(most int) int {
 	if g.chance(70) {
 		return 1 + g.IntN(2)

@@ -11,7 +11,8 @@ import (
 // A request is built from values that the test can reduce: nil, a bool, an int, a text, a dict, a list or a
 // many.
 type (
-	// text is a sequence of parts. Each part is Of, repeated N times, with Between after each but the last.
+	// text is a sequence of parts. Each part is Of, repeated N times, with Between after each repetition
+	// except the last.
 	text []part
 	part struct {
 		Of, Between string
@@ -39,7 +40,7 @@ const index = "\x01"
 // word returns a text that is not repeated.
 func word(s string) text { return text{{Of: s, N: 1}} }
 
-// again returns a text in which s is repeated n times, with between in between.
+// again returns a text in which s is repeated n times, separated by the parameter between.
 func again(s string, n int, between string) text { return text{{s, between, n}} }
 
 // and concatenates texts.

@@ -65,8 +65,8 @@ const (
 	mayTakeFill = "5m"
 )
 
-// start starts the service. If on is nil, its database is a SQLite file in the folder dir. Otherwise it is
-// the database name of the server on.
+// start starts the service. If the parameter on is not nil, the service uses that database server, and name
+// is the name of the database. Otherwise the service uses a SQLite file in the folder dir.
 func start(t *testing.T, dir string, on *server, name string, w *world, limit string) *service {
 	t.Helper()
 	addr, counts := testproc.FreeAddr(t), testproc.FreeAddr(t)

@@ -26,8 +26,8 @@ type composed struct {
 	}
 }
 
-// TestCompose checks that docker-compose version 1 and the library of the current version both accept
-// docker-compose.yml, and that both pass a difficult password on unchanged.
+// TestCompose checks that docker-compose version 1 and the library of the current Docker Compose both
+// accept docker-compose.yml, and that both pass a difficult password on unchanged.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

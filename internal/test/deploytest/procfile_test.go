@@ -162,7 +162,7 @@ func cleanCopy(t *testing.T) (dir string) {
 	for name := range strings.SplitSeq(strings.TrimRight(string(list), "\x00"), "\x00") {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if os.IsNotExist(err) {
-			continue // deleted but not committed yet
+			continue // the file was deleted, but the deletion is not committed yet
 		}
 		if err == nil {
 			err = os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700)

@@ -128,8 +128,8 @@ type load struct {
 
 const clients = 8
 
-// during lets clients send requests while the function what runs, and before and after it for some hundred
-// requests.
+// during calls the function what while clients send requests. The clients also send some hundred requests
+// before the call and after it.
 func (b *behind) during(what func()) *load {
 	b.t.Helper()
 	l := &load{}

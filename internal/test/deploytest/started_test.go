@@ -23,8 +23,8 @@ type started struct {
 	grace    time.Duration     // time between the signal to stop and the kill
 }
 
-// check fails the test if the file names an unknown program or setting, or if it kills the process before a
-// clean shutdown must have ended.
+// check fails the test if the file names an unknown program or setting, or if the time until the kill is
+// shorter than a clean shutdown may take.
 func (s started) check(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat(path.Join(root, "cmd", path.Base(s.command[0]), "main.go")); err != nil {
@@ -72,8 +72,8 @@ func service(t *testing.T) map[string]string {
 }
 
 // runAll runs the processes of a file in their order, with their commands and settings. filled has the
-// values of settings that an operator fills in. The test chooses the addresses. Each process that runs on
-// must become ready, the service must work, and all processes must stop on SIGTERM.
+// values of settings that an operator fills in. The test chooses the addresses. Each process that does not
+// end by itself must become ready, the service must work, and all processes must stop on SIGTERM.
 func runAll(t *testing.T, all []started, filled map[string]string) {
 	t.Helper()
 	log := &testproc.Log{}

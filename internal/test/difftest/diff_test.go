@@ -79,8 +79,9 @@ type kept struct {
 	answer string
 }
 
-// oneWorld fills one world on a server and on SQLite, and compares the answers to queries. With -short its
-// time is limited, unless a seed is given. It then sends only the first of its queries.
+// oneWorld fills one world on a server and on SQLite, and compares the answers to queries. With -short,
+// unless a seed is given, the time for the queries is limited, and oneWorld sends only as many of its
+// queries as fit in that time.
 func oneWorld(t *testing.T, seed uint64, onServer *db.DB) {
 	testseed.Print(t, seed)
 	m := grown()
@@ -124,7 +125,7 @@ func (r *run) retire(names ...string) {
 	}
 }
 
-// founding returns the first payload. It creates one asset of each type in founders.
+// founding returns the first payload. It creates one asset for each entry of founders.
 func (r *run) founding() []byte {
 	var commands []map[string]any
 	for _, name := range founders {
@@ -249,7 +250,7 @@ func (r *run) member() auth.Actor {
 	return who
 }
 
-// roles are the roles from which member chooses.
+// roles are the roles from which the method member chooses.
 var roles = []meta.Role{meta.SystemAdmin, meta.ProjectAdmin, 3, 4, 5, 6, 7, 8, 9, 11, meta.MemberAdmin, meta.OtherRole}
 
 // listMembers sets the list of members that an actor sees, as a login does.
@@ -263,7 +264,8 @@ func (r *run) questioner() *questioner {
 	return newQuestioner(r.Rand, r.w, &evaluator{w: r.w, who: auth.System})
 }
 
-// question returns a random query, with any asof or without, and the actor who sends it.
+// question returns a random query and the actor who sends it. The query has no asof, a random time as asof,
+// or All as asof.
 func (r *run) question() (*ask, auth.Actor) {
 	a := r.questioner().ask()
 	switch n := r.IntN(100); {
@@ -362,8 +364,8 @@ func (r *run) record(n int) []kept {
 // the current state by "#".
 var later = regexp.MustCompile(`\b(Is|Now|History)\b|Retire|#`)
 
-// told matches queries whose answer depends on current rights. For a Member Admin it depends on the roles
-// of other members, which may change and are not stored in the actor.
+// told matches queries whose answer depends on current rights. For a Member Admin the answer depends on the
+// roles of other members, which may change and are not stored in the actor.
 var told = regexp.MustCompile(`\b(Check\w+|Can\w+|IsReadOnly|IsDeletable|IsUndeletable)\b`)
 
 // momentInOid matches an Oid with a moment. Only answers to queries with asof contain moments.

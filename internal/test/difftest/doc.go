@@ -4,8 +4,8 @@
 // The evaluator was written from the specification, not from the engine. It loads the raw tables into
 // memory and visits assets one by one, without a plan, a join or an index. It is simple and slow, so that a
 // reader can see that it is correct. Evaluator and engine share the parser of tokens, the model, and the
-// sort order of texts. All three have separate tests. Only the comparison of texts for equality is written
-// twice.
+// sort order of texts. All three have separate tests. The comparison of texts for equality is not shared:
+// it is written twice.
 //
 //	world      the raw rows of a database, with all versions
 //	view       the world at one moment

@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// holds reports whether the asset n matches the filter f. The names in the filter are attributes of the
-// type on. In the filter, $ stands for the asset ctx.
+// holds reports whether the asset n matches the filter f. The names in the filter are attributes of a type,
+// the parameter on. In the filter, $ stands for the asset ctx.
 func (e *evaluator) holds(ctx, n node, on *meta.Type, f token.Filter) bool {
 	switch f.Op {
 	case token.And:

@@ -26,7 +26,7 @@ type path struct {
 // step is one relation of a path.
 type step struct {
 	attr   *meta.Attr
-	each   bool // true: each asset follows the relation of this name of its own type, if that has one
+	each   bool // true: follow the relation with this name of each asset's own type, if the type has one
 	to     *meta.Type
 	now    bool
 	filter *token.Filter
@@ -40,7 +40,7 @@ type leaf struct {
 	says string        // CanUpdate or IsReadOnly, if rights are combined with cond
 	may  *meta.Op      // the value is whether this operation may run
 	calc *path         // the value is this computed aggregate
-	each bool          // true: attr stands for the attribute of this name of each asset's own type, if that has one
+	each bool          // true: read the attribute with this name of each asset's own type, if the type has one
 }
 
 // bind returns the path for a token. All names in the token must exist in the model.
@@ -135,8 +135,8 @@ func (p *path) union(name string) (*meta.Attr, bool) {
 }
 
 // common returns one definition for an attribute that several concrete subtypes of on define. If it is a
-// relation, it ends in the nearest common type of all definitions. It has only days if all definitions have
-// only days.
+// relation, it ends in the nearest common type of all definitions. Its dates are days without a time of day
+// if that is so in all definitions.
 func common(on *meta.Type, name string) *meta.Attr {
 	var c *meta.Attr
 	for _, t := range on.Concrete {
@@ -259,7 +259,7 @@ func (e *evaluator) hop(ctx, n node, s step, why purpose) []node {
 const deleted = 255
 
 // lifts reports whether a filter asks for deleted assets. That is so if it compares IsDeleted or AssetState
-// of assets of the type on.
+// of the filtered assets, whose type is on.
 func lifts(m *meta.Model, on *meta.Type, f token.Filter) bool {
 	if f.Op != token.Leaf {
 		return slices.ContainsFunc(f.Kids, func(k token.Filter) bool { return lifts(m, on, k) })

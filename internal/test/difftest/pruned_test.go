@@ -110,7 +110,8 @@ func (r *run) askPruned(n int) {
 	}
 }
 
-// merge returns now with everything that only the earlier world old has, because it was removed.
+// merge adds to the world now everything that was removed since the earlier world old, and returns the
+// world now.
 func merge(old, now *world) *world {
 	if old == nil {
 		return now
@@ -145,7 +146,7 @@ func merge(old, now *world) *world {
 }
 
 // sound checks that the command check finds nothing. It also restores an export of the database into
-// another database. The export of that database must have the same bytes.
+// another database. An export of this second database must have the same bytes as the first export.
 func (r *run) sound(s *server) {
 	r.Helper()
 	const at = `COALESCE((SELECT at FROM moment_stamp s WHERE s.last_moment >= moment ORDER BY s.last_moment LIMIT 1), changed_at)`

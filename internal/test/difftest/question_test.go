@@ -129,7 +129,7 @@ func (q *questioner) find(a *ask, t *meta.Type) {
 		a.Find = string(r[:1+q.IntN(len(r))])
 	}
 	if len(a.Find) > 0 && strings.ContainsAny(a.Find[len(a.Find)-1:], "*'\"") || strings.ContainsAny(a.Find[:1], `'"`) {
-		a.Find = "a" // find removes these characters; the specification cases test that
+		a.Find = "a" // a search removes these characters; the specification cases test that
 	}
 }
 

@@ -12,7 +12,7 @@ type shape int
 
 const (
 	anything shape = iota // for select: one value, a list, or an aggregate
-	tested                // for a filter: as anything
+	tested                // for a filter: the same paths as for anything
 	plain                 // no aggregate
 	single                // for sort: one value, or an aggregate
 	relation              // for a nested select: a relation at the end
@@ -107,7 +107,7 @@ func (q *questioner) walk(t *meta.Type, depth int, want shape) string {
 }
 
 // narrow returns a random text that may follow a relation in a token: "#", a subtype or a filter in
-// brackets. It also returns the type of the assets then.
+// brackets. It also returns the type that the assets have with this text.
 func (q *questioner) narrow(a *meta.Attr) (string, *meta.Type) {
 	t := a.Related
 	if a.Place.Kind == meta.Calc {

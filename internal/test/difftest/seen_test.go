@@ -58,8 +58,8 @@ func (e *evaluator) members() []int64 {
 // sees reports whether the actor may see an asset.
 func (e *evaluator) sees(n node) bool { return e.who.All || e.seesFrom(n, "") }
 
-// seesFrom is like sees, for an asset that was reached through the visibility rule of an asset of the type
-// from. An asset of that same type does not make the first asset visible.
+// seesFrom is like sees, for an asset n that was reached through the visibility rule of another asset,
+// whose type is from. If n has the same type, n does not make the other asset visible.
 func (e *evaluator) seesFrom(n node, from string) bool {
 	rule := &n.typ.Seen
 	if rule.Shared {

@@ -137,7 +137,7 @@ func alike(a, b any) bool {
 	return isText && strings.EqualFold(norm.NFC.String(x), norm.NFC.String(y))
 }
 
-// caseless returns the NFC form of a text in which each character is replaced: by the lowest of the
+// caseless returns the NFC form of a text in which each character is replaced by the lowest of the
 // characters that differ from it only in case.
 func caseless(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -18,7 +18,8 @@ import (
 // seenTypes are types that together use all rules of visibility.
 var seenTypes = []string{"Workitem", "Scope", "BaseAsset", "Note", "Link", "Expression", "Conversation", "Actual", "MessageReceipt", "Role"}
 
-// someRoles are the numbers of roles from which assignments chooses. Roles of administrators are rare.
+// someRoles are the numbers of roles from which the method assignments chooses. Roles of administrators are
+// rare.
 var someRoles = []int{0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 8, 8, 8, 9, 10, 11, 12}
 
 // ruledBirths are types whose assets are visible to members who see certain related assets.

@@ -226,7 +226,7 @@ func (w *world) last() int64 {
 	return w.stamps[len(w.stamps)-1][0]
 }
 
-// momentOf returns the latest moment whose time is not after the time at.
+// momentOf returns the latest moment whose time is not after the parameter at.
 func (w *world) momentOf(at int64) int64 {
 	var m int64
 	for _, s := range w.stamps {

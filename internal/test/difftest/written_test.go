@@ -40,7 +40,8 @@ var writtenAttrs = []struct{ typ, attr, rest string }{
 
 // TestWrittenIsFound writes values in all forms, and some invalid texts. A filter with the same text must
 // find the value, or refuse the text if the write refused it. There is one exception: a filter accepts a
-// number that is too large or too small for a write, because older stored numbers can be so.
+// number that is too large or too small for a write, because numbers that were stored earlier can be that
+// large or small.
 func TestWrittenIsFound(t *testing.T) {
 	seed := testseed.New(t)
 	m := grown()

@@ -20,8 +20,8 @@ const (
 	promQL
 )
 
-// command is a command of a document: a whole block, or a command in the text. line is its line, counted
-// from 1.
+// command is a command of a document: a whole block, or a command in the text. line is the number of its
+// first line, counted from 1.
 type command struct {
 	kind kind
 	text string

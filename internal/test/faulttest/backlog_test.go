@@ -56,14 +56,15 @@ func TestDeliveriesDoNotWaitForABacklog(t *testing.T) {
 	s.sound()
 }
 
-// backlog returns the number of writes for which no worker has created deliveries yet (the fan-out).
+// backlog returns the number of writes that still wait for the fan-out, in which a worker creates the
+// deliveries.
 func (s *site) backlog() int {
 	s.t.Helper()
 	return s.count("SELECT COUNT(*) FROM audit WHERE fan_state = 0")
 }
 
-// dueDelivery creates a delivery that is due at once, for a subscription of its own. When the delivery
-// arrives, the channel gets the result of backlog.
+// dueDelivery creates a delivery that is due at once, for a new subscription. When the delivery arrives,
+// the channel gets the result of backlog.
 func (s *site) dueDelivery() (left <-chan int) {
 	s.t.Helper()
 	came, once := make(chan int, 1), sync.Once{}

@@ -146,12 +146,12 @@ func (s *site) emptyRedis() {
 type crossing struct {
 	s           *site
 	first, last int64  // ids of two rows that both transactions lock
-	other       func() // starts the other transaction, which locks the row first before the row last
+	other       func() // starts the other transaction, which locks the row c.first before the row c.last
 }
 
-// deadlock locks the row last and starts the other transaction, which locks the row first and then waits
-// for the row last. Then deadlock locks the row first. Of the two transactions, the server rolls back the
-// one that has written less. So deadlock writes many rows before.
+// deadlock locks the row c.last and starts the other transaction, which locks the row c.first and then
+// waits for the row c.last. Then deadlock locks the row c.first. Of the two transactions, the server rolls
+// back the one that has written less. So deadlock writes many rows before it locks any.
 func (c crossing) deadlock(ctx context.Context) error {
 	tries := 0
 	err := c.s.db.Write(ctx, func(tx *db.Tx) error {

@@ -125,8 +125,8 @@ func (f *feeding) goesOn() {
 	f.until("writes are answered", func() bool { return f.answered.Load() >= to })
 }
 
-// write sends random writes to shared and new assets until ended. Some writes take long, so that they are
-// committed after later writes.
+// write sends random writes to shared and new assets until f.ended is true. Some writes take long, so that
+// they are committed after later writes.
 func (f *feeding) write(random *rand.Rand) {
 	for ; !f.ended.Load(); time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond) {
 		var commands []any

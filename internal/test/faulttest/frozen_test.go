@@ -191,8 +191,8 @@ func newSiteForStops(t *testing.T) *site {
 	return s
 }
 
-// freezeOften freezes a process several times. While the process is frozen, it waits until the events of
-// all earlier writes have arrived.
+// freezeOften freezes a process several times. While the process is frozen, freezeOften waits until the
+// events of all earlier writes have arrived.
 func (s *site) freezeOften(f *frail, how freeze, books []wish) {
 	s.t.Helper()
 	n := *stops
@@ -250,8 +250,9 @@ func (s *site) awaitWritten(books []wish) (missing int) {
 	}
 }
 
-// slowestEvent returns the longest time from a write to its first event, and the number of writes that it
-// compared. These are the writes after since whose events have arrived.
+// slowestEvent looks at all writes from a time on, the parameter since. It returns the longest time from a
+// write to its first event, and the number of writes. A write whose event has not arrived counts only in
+// the number.
 func (s *site) slowestEvent(books []wish, since time.Time) (worst time.Duration, n int) {
 	s.t.Helper()
 	type written struct {

@@ -175,7 +175,8 @@ func (x *growth) fault(format string, args ...any) {
 	}
 }
 
-// took notes how long something took since a time. It fails the test if that is longer than knownIn.
+// took records the time that something has taken since a given time. It fails the test if that is longer
+// than knownIn.
 func (x *growth) took(what string, since time.Time) {
 	d := time.Since(since).Round(time.Millisecond)
 	x.mu.Lock()
@@ -193,7 +194,7 @@ func (x *growth) story(name string, c *custom) map[string]any {
 	return command
 }
 
-// keep notes the stories that a request has created with the attribute c.
+// keep records the stories that a request has created with the attribute c.
 func (x *growth) keep(a *answered, c *custom) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -128,7 +128,8 @@ func (x *growth) eventHas(w wrote) {
 }
 
 // versionsHave compares the versions of all stories with what was written. It returns how many versions
-// have the value of the attribute c. with has the stories that were created with it.
+// have the value of the attribute c. The parameter with has the stories that were created with this
+// attribute.
 func (x *growth) versionsHave(api int, c *custom, with map[string]bool) (n int) {
 	var sets [][]map[string]json.RawMessage
 	x.apis[api].mustPost("/query.v1", map[string]any{"from": "Story", "asof": "All", "select": []string{c.name}, "where": map[string]any{"Scope": x.project}}, &sets)
@@ -156,7 +157,8 @@ func (x *growth) versionsHave(api int, c *custom, with map[string]bool) (n int) 
 
 // killed kills the first api while the api adds a list and two attributes in one request. Afterwards all
 // three or none must exist, and both apis must return the same. If none exists, the same request must then
-// succeed. If every kill comes after the commit, the test repeats this up to three times as often.
+// succeed. If every kill comes after the commit, the test goes on, with up to three times as many kills as
+// growthKills says.
 func (x *growth) killed(g *rand.Rand, api *testproc.Process) {
 	x.t.Helper()
 	s, usual := x.apis[0], time.Duration(0)

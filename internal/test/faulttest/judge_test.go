@@ -100,8 +100,8 @@ func (a *author) compare(t *testing.T) {
 	}
 }
 
-// expect compares the stories of the block with its executed requests. It removes these stories from of,
-// whose key is the mark.
+// expect compares the stories of the block with the executed requests of the block. It removes these
+// stories from the parameter of, a map whose key is the mark of a request.
 func (b *block) expect(t *testing.T, of map[string][]seen) {
 	t.Helper()
 	stories, value := 0, 0

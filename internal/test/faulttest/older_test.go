@@ -142,7 +142,7 @@ func (p *pair) upgrade() {
 	p.serve("")
 }
 
-// ask sends a request to one of the two apis. of is the index in bases: 0 is the older api.
+// ask sends a request to one of the two apis. The parameter of is the index in bases: 0 is the older api.
 func (p *pair) ask(of int, method, path string, body any) (status int, text string) {
 	p.t.Helper()
 	var b []byte
@@ -244,7 +244,7 @@ func (p *pair) compare() {
 }
 
 // same sends a request to both apis and fails the test if the answers differ. For api/changes it repeats
-// the requests for a while, because new changes may appear in the feed later.
+// the requests for a while, because a new change may appear in the feed between the two requests.
 func (p *pair) same(method, path string, body any) {
 	p.t.Helper()
 	var answers [2]string

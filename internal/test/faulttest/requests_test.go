@@ -239,7 +239,7 @@ func (a *author) cross() {
 	ended := make(chan struct{})
 	before := a.s.count(deadlocks)
 	r := a.about(b, update)
-	r.with = headers{"Idempotency-Key": r.mark} // with the key, do repeats the request until it is done
+	r.with = headers{"Idempotency-Key": r.mark} // with the key, the method do repeats the request until it is done
 	c.other = func() {
 		go func() {
 			a.do(a.s.t.Context(), r)

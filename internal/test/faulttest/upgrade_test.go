@@ -22,8 +22,9 @@ import (
 // later returns the release number that is n minor versions higher than that of this release.
 func later(n int64) string { return release.Of(release.Rank(release.Number) + n*release.Rank("0.1.0")) }
 
-// edit returns the text of a source file in which the string text is replaced by the string by. The file
-// must contain text exactly once.
+// edit returns the content of a source file in which one string is replaced by another string. The
+// parameter text is the string to replace, and by is the new string. The file must contain text exactly
+// once.
 func edit(t *testing.T, file, text, by string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("../../..", file))
@@ -37,9 +38,9 @@ func edit(t *testing.T, file, text, by string) string {
 }
 
 // newRelease builds a later release and returns the folder of its commands. The release has one migration
-// for each element of oldest, which adds a column to the table audit. The element is the number of the
-// oldest release that works with the migration. The later release also has an attribute and a list value
-// that this release does not have.
+// for each element of oldest. The migration adds a column to the table audit. The element is the number of
+// the oldest release that works with the migration. The later release also has an attribute and a list
+// value that this release does not have.
 func newRelease(t *testing.T, number string, oldest ...string) (dir string) {
 	t.Helper()
 	named := "var oldest = map[int]string{"

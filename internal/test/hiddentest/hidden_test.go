@@ -109,8 +109,9 @@ func (h *hider) workitem(p *script, typ string) attrs {
 	return values
 }
 
-// onTop creates hidden assets that refer to visible assets: a project below the callers' project to which
-// they have no access, assets with links to visible assets, and personal notes of other members.
+// onTop creates hidden assets that refer to visible assets: a project that is below the callers' project
+// but to which the callers have no access, assets with links to visible assets, and personal notes of other
+// members.
 func onTop(p *script, h *hider) {
 	caps(p, h, 9)
 	deep := h.make(p, "Scope", attrs{"Name": h.word(), "Parent": p.of("mine"), "BeginDate": "2026-01-01"})

@@ -17,7 +17,7 @@ type maker struct {
 	seen, hidden []string // Oids
 	names        []string // names of hidden assets of both services
 	made         []string // Oids of assets that requests created in both services
-	marks        int      // number of times that mark has stored
+	marks        int      // how many points in time mark has stored
 	n            int      // number of new names so far
 	nesting      int
 }

@@ -177,7 +177,7 @@ func (g *maker) attr(t *meta.Type) *meta.Attr {
 }
 
 // narrow returns a random text that may follow a relation in a token, such as a subtype. It also returns
-// the type of the assets then.
+// the type that the assets have with this text.
 func (g *maker) narrow(a *meta.Attr) (string, *meta.Type) {
 	t, s := a.Related, ""
 	if len(t.Children) > 0 && g.chance(30) {

@@ -85,7 +85,7 @@ type reply struct {
 	body   string
 }
 
-// send sends a request as the member who.
+// send sends a request. The parameter who is the username of the sender.
 func (s *service) send(who string, r *request) (reply, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -23,8 +23,8 @@ type script struct {
 
 type attrs = map[string]any
 
-// create adds a command that creates an asset, and returns the alias of the asset in the script. label is
-// later the key of its Oid. Values may contain aliases.
+// create adds a command that creates an asset, and returns the alias of the asset in the script. The
+// parameter label is later the key of the asset's Oid. Values may contain aliases.
 func (p *script) create(label, typ string, values attrs) string {
 	alias := "@" + label
 	values = clean(values)
@@ -45,7 +45,7 @@ func (p *script) update(from string, values attrs) {
 }
 
 // of returns the Oid of the asset with a label, if an earlier script has created the asset. Otherwise it
-// returns its alias in this script.
+// returns the alias of the asset in this script.
 func (p *script) of(label string) string {
 	if o, ok := p.s.oids[label]; ok {
 		return o
@@ -146,8 +146,8 @@ func (s *service) raise(t *testing.T, name string, value int64) {
 	}
 }
 
-// sequences returns the values of the sequences by name. It leaves out those from which a process reserves
-// blocks of values.
+// sequences returns the values of the sequences by name. It leaves out the sequences from which a process
+// reserves blocks of values.
 func (s *service) sequences(t *testing.T) map[string]int64 {
 	t.Helper()
 	all := map[string]int64{}
@@ -244,7 +244,7 @@ func visible(p *script, h *hider) {
 	nearby(p, h)
 }
 
-// nearby creates further visible assets that refer to those of the backlog.
+// nearby creates further visible assets that refer to the assets of the backlog.
 func nearby(p *script, h *hider) {
 	for i := range 3 {
 		p.create(fmt.Sprintf("defect%d", i), "Defect", attrs{"Name": fmt.Sprintf("Defect %d", i), "Scope": "@mine", "DuplicateOf": h.some(p, "Defect"), "VerifiedBy": h.some(p, "Member")})

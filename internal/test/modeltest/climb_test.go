@@ -55,8 +55,8 @@ func TestNobodyRises(t *testing.T) {
 	t.Logf("%d members sent %d requests", n, sent)
 }
 
-// risen describes a member who has a higher role than before, although a sender with the rights by could
-// not give that role. It returns "" if there is no such member.
+// risen describes a member who has a higher role than before, although a sender with certain rights, the
+// parameter by, could not give that role. It returns "" if there is no such member.
 func risen(before, now *world, by *rights) string {
 	manage := model.Rights.Kind("project members").Roles(meta.ToChange, "Members")
 	gives := func(own, role meta.Role) bool { return manage.Has(own) && !higher(role, own) }

@@ -205,8 +205,9 @@ func (r response) messages() string {
 }
 
 // compareFailures compares the failures in their order. If a command failed because another one failed, its
-// failure must name the alias of that other command. projected is true if a projection was posted. Its
-// commands have different indexes, so indexes are not compared.
+// failure must name the alias of that other command. projected is true if the projection of the request was
+// posted instead of the request. The commands of a projection have other indexes than the commands of the
+// request, so indexes are not compared.
 func (b *database) compareFailures(want []failure, got response, projected bool) string {
 	all := func() string {
 		var t strings.Builder

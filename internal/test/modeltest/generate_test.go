@@ -355,7 +355,7 @@ func (g *generator) operation() *command {
 }
 
 // burial returns a command that deletes or undeletes all projects, stories or tasks with a name. Some of
-// these assets belong to others of them.
+// these assets belong to other assets that the command also finds.
 func (g *generator) burial() *command {
 	c := &command{op: one(g, "Delete", "Undelete")}
 	names := map[string][]string{"Scope": {"p", "q"}, "Story": {"a"}, "Task": {"a", "d"}, "PrimaryWorkitem": {"a"}, "Workitem": {"a", "d"}}

@@ -21,7 +21,7 @@ type (
 	// ref stands for the Oid of an asset that an earlier request created. If no such asset exists, it
 	// stands for an Oid that no asset has.
 	ref struct{ label, typ string }
-	// stood is a place in the ranking: the place directly after or before the one that an asset had before
+	// stood is a place in the ranking, directly after or before the place that an asset had at the start of
 	// the request.
 	stood struct {
 		of    ref
@@ -70,7 +70,7 @@ type request struct {
 	most     int  // maxAffected; 0: no limit
 	imports  bool // true: creates may set CreatedBy
 	yaml     bool
-	preview  bool // true: the test posts its projection instead
+	preview  bool // true: the test posts the projection of the request instead of the request
 	grown    bool // true: the sequence has custom attributes
 	commands []*command
 }

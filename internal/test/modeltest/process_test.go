@@ -48,8 +48,9 @@ func groupOf(all []*step) int {
 	return slices.Index(all, end) + 1
 }
 
-// decideOrphans decides for creates whose owner failed or had nothing to do: it sets their fate, the error
-// with which they must end. It reports whether there are such creates.
+// decideOrphans finds creates in to-one relations whose owner, the step with the relation, failed or had
+// nothing to do. It sets the field fate of each such create to the error with which the create must end. It
+// reports whether there are such creates.
 func decideOrphans(all []*step) (found bool) {
 	for _, s := range slices.Backward(all) {
 		if s.owner == nil || !s.done || s.owner.done && !s.owner.skipped {
@@ -66,7 +67,8 @@ func decideOrphans(all []*step) (found bool) {
 	return found
 }
 
-// errLeftOut is the fate of a create whose owner had nothing to do. Such a create is left out.
+// errLeftOut is the value of fate for a create that is left out, because the step with the relation to the
+// created asset had nothing to do.
 var errLeftOut = errors.New("left out")
 
 // mark returns a copy of the state of the request. reset can return to this state.
@@ -335,7 +337,7 @@ func (k *work) fromContext(c *change, context *thing, back string, said map[stri
 func day(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
 // next returns a name and dates for the next timebox of a schedule. The timebox begins after the last one
-// and the gap. but is the new timebox, which does not count as the last one.
+// and the gap. The parameter but is the new timebox itself, which does not count as the last one.
 func (k *work) next(but, schedule *thing, today time.Time) (name string, begin, end time.Time) {
 	n, last := 0, int64(0)
 	for _, t := range k.sorted("Timebox") {
@@ -466,8 +468,8 @@ func (k *work) reach(c *change, s *step) (skip bool, err error) {
 	return false, nil
 }
 
-// tokenMark in a message is followed by a label. Before messages are compared, both are replaced by the Oid
-// of the asset with this label.
+// tokenMark in a message is followed by a label. Before messages are compared, the mark and the label
+// together are replaced by the Oid of the asset with this label.
 const tokenMark = "\x00"
 
 func (k *work) update(c *change, s *step) (skip bool, err error) {

@@ -42,8 +42,9 @@ func (c *change) resolve(a attr, v any) (*thing, error) {
 	return t, nil
 }
 
-// byName returns the only asset with a name that is visible and not deleted, or nil. If names match
-// exactly, only these count. Otherwise names may differ in case and in the form of composed characters.
+// byName returns the only asset with a name that is visible and not deleted, or nil. If some names match
+// exactly, only the assets with these names count. Otherwise names may differ in case and in the form of
+// composed characters.
 func (c *change) byName(typ, name string) *thing {
 	attrs := []string{"Name"}
 	if typ == "Member" {
@@ -88,7 +89,8 @@ func (c *change) toOne(a attr, v any) error {
 	return c.point(c.me, a, t, c.fresh)
 }
 
-// point sets the to-one relation a of the asset who to t. If t is nil, it clears the relation.
+// point sets the to-one relation a of an asset. who is that asset, and t is the asset that it then refers
+// to. If t is nil, it clears the relation.
 func (c *change) point(who *thing, a attr, t *thing, fresh bool) error {
 	if t == nil {
 		if a.required && !fresh {

@@ -92,7 +92,7 @@ func played(t *testing.T, dialect string, all sequence, w *world) *database {
 }
 
 // shown maps each attribute of an asset to its value, in the form of the activity stream. If there are
-// several values, they are sorted and joined by between.
+// several values, they are sorted and joined with the separator between.
 type shown map[string]string
 
 // firstMade is the lowest id that an asset created by a request has.

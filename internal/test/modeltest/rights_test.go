@@ -216,7 +216,8 @@ func (k *work) check(c *change, s *step) error {
 }
 
 // demand adds reasons unless the sender has a right on the asset, both as it was before the command and as
-// it is now. To move a project, the sender also needs the right to create projects in both parents.
+// it is now. To move a project, the sender also needs the right to create projects in the old parent and in
+// the new parent.
 func (g *gate) demand(t *thing, verb meta.Verb, name string, reasons ...string) {
 	old := g.before.things[t.label]
 	ok := g.may(g.world, t, verb, name) && (old == nil || g.may(g.before, old, verb, name))
@@ -349,7 +350,8 @@ func (w *world) nearest(scope, member string) meta.Role {
 	return meta.NoAccess
 }
 
-// rises reports whether a member may do more with the role now than with the role was.
+// rises reports whether the new role, the parameter now, lets a member do more than the old role, the
+// parameter was.
 func rises(was, now meta.Role) bool { return higher(now, was) || now.Reads() && !was.Reads() }
 
 // mayGive reports whether the sender has the right to give a role in a project.

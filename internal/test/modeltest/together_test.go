@@ -23,10 +23,10 @@ var together = flag.Duration("modeltest.together", 0, "for how long requests are
 // roundsOfDatabase is how many rounds of requests one database gets.
 const roundsOfDatabase = 60
 
-// TestTogether sends two or three writes to a server at the same time. They write both ends of a relation,
-// or the members and roles of a project, or they are moves, claims or operations. For one of the orders of
-// the writes, the model must have the same answers and the same content as the database. The command check
-// must find no fault.
+// TestTogether sends two or three writes to a server at the same time. The writes change both ends of a
+// relation, change the members and roles of a project, move assets, run operations, or select assets by a
+// value that they also change. For one of the orders of the writes, the model must have the same answers
+// and the same content as the database. The command check must find no fault.
 func TestTogether(t *testing.T) {
 	seed, last := seedOf(), *together
 	if last == 0 {
@@ -242,7 +242,8 @@ func (g *generator) farEnd(typ string, a attr) string {
 	return g.below(typ, a)
 }
 
-// backOf returns the attribute of other at the other end of the relation, if that attribute can be written.
+// backOf returns the attribute at the other end of the relation a, on the asset other, if that attribute
+// can be written.
 func (g *generator) backOf(t *thing, a attr, other *thing) (attr, bool) {
 	for _, b := range g.attrs(other.typ) {
 		if (b.name == a.back || b.back == a.name && a.back == "") && b.to != "" && (isA(t.typ, b.to) || b.to == "Dependent") && !b.readOnly {

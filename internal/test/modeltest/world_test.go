@@ -19,7 +19,7 @@ type thing struct {
 	tags       []string
 	versions   int // number of versions; negative: not counted any more
 	was        int // state before the deletion
-	by         int // number of the deletion; tasks that were deleted with their story have its number
+	by         int // number of the deletion; a story and the tasks that were deleted with it have the same number
 }
 
 const uncounted = -1 << 20
@@ -34,8 +34,9 @@ func (t *thing) equal(o *thing) bool {
 	return t.state == o.state && maps.Equal(t.val, o.val) && maps.Equal(t.one, o.one) && slices.Equal(t.tags, o.tags)
 }
 
-// link says that the asset from refers to the asset to by the to-many relation attr. attr is an attribute
-// of from.
+// link is one reference in a to-many relation. The field from is the label of the asset that has the
+// relation, attr is the name of the relation, and the field to is the label of the asset that is referred
+// to.
 type link struct{ attr, from, to string }
 
 // world is the whole content of the model at one time.
@@ -105,7 +106,7 @@ type change struct {
 	names   []string // username before and after, if it changes
 	touched bool     // true: me gets a version, because its links, tags, rank or role changed
 
-	holders      map[string]string // assets that the command relates to me: label, and to-one relation of the asset
+	holders      map[string]string // by label of an asset that the command relates to me: to-one relation of that asset
 	appointments []appointment
 }
 
@@ -263,7 +264,7 @@ func (c *change) plain(a attr, v any) error {
 	return nil
 }
 
-// login checks that a new username is unique, and stores it. It is the last part of a command.
+// login checks that a new username is unique, and stores it. It is called at the end of a command.
 func (c *change) login() error {
 	if c.names == nil {
 		return nil

@@ -138,7 +138,7 @@ func TestAssetRefusals(t *testing.T) {
 	}
 	b.expect("404")
 	for _, oid := range []string{"Story:987654", "Nothing:1", "NULL"} {
-		if status := b.open(assetPage(oid)); status != http.StatusNotFound || b.text("[role=alert]") != "There is nothing here." {
+		if status := b.open(assetPage(oid)); status != http.StatusNotFound || b.text("[role=alert]") != "This page does not exist." {
 			t.Errorf("%s: %d %s", oid, status, b.text("main"))
 		}
 	}
@@ -157,7 +157,7 @@ func TestAssetRights(t *testing.T) {
 	b.expect("404")
 	b.expect("403")
 	signIn(b, "eve", password)
-	if status := b.open(assetPage(story)); status != http.StatusNotFound || b.text("[role=alert]") != "There is nothing here." || strings.Contains(b.text("main"), "Pay") {
+	if status := b.open(assetPage(story)); status != http.StatusNotFound || b.text("[role=alert]") != "This page does not exist." || strings.Contains(b.text("main"), "Pay") {
 		t.Errorf("hidden: %d %s", status, b.html())
 	}
 	s.send(object{"from": scope, "execute": object{"op": "AssignMemberWithRole", "args": object{"Member": eve, "Role": "Role.Name'Observer"}}})

@@ -217,7 +217,7 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// edit replaces the text in the editor of the console by request.
+// edit replaces the text in the editor of the console by the text of request.
 func edit(b *tab, request string) {
 	b.t.Helper()
 	b.click("#request")

@@ -16,8 +16,8 @@
 //   - It broke its Content-Security-Policy.
 //   - It sent a request to another host.
 //
-// accessible (axe-core, in light and dark), keyboard and overflows find problems for people who see badly,
-// use no mouse, or have a small screen.
+// The functions accessible, keyboard and overflows find problems for people who see badly, use no mouse, or
+// have a small screen. accessible runs axe-core on the page in light and dark colors.
 //
 //	go test ./internal/test/pagetest -pagetest.pictures DIR   # stores a picture of every page
 //	go test ./internal/test/pagetest -run TestNumbersOfPastDays -pagetest.backlog FILE -timeout 30m -v  # a real backlog

@@ -46,7 +46,7 @@ type reader struct {
 	token string // token of the member's session
 }
 
-// reader returns a reader that is signed in as the member user.
+// reader returns a reader that is signed in. The parameter user is the username of the reader.
 func (p *past) reader(user string) *reader {
 	p.t.Helper()
 	r := &reader{past: p, api: p.as(user)}

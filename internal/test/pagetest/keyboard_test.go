@@ -64,8 +64,8 @@ const keyboardStop = `(() => {
 })()`
 
 // keyboardEnd is a script that removes the focus and returns the elements that Tab did not reach. It
-// ignores radio buttons if Tab has reached another one with the same name, because arrow keys reach the
-// rest.
+// ignores a radio button if Tab has reached another radio button with the same name, because arrow keys
+// reach the other buttons of this name.
 const keyboardEnd = `(() => {
 	const {left, seen, tag} = window.pagetest;
 	document.activeElement?.blur();

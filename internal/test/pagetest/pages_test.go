@@ -51,7 +51,7 @@ var widths = []int64{390, 768, 1280}
 
 // TestEveryPage inspects each page on every screen, in light and dark. The page must be accessible and send
 // requests only to the service. On MariaDB or MySQL it uses only one width, which is enough to test the
-// queries. With -short it inspects each page on one screen, and on that database only some pages.
+// queries. With -short it inspects each page on one screen, and on MariaDB or MySQL only some pages.
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	for dialect, widths := range map[string][]int64{"sqlite": widths, "mysql": widths[2:]} {

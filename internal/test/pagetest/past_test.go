@@ -273,9 +273,9 @@ func (p *past) versions() (n int) {
 	return n
 }
 
-// onDay changes the times of all changes after the moment before, so that they are on day d. Either the
-// first change is then at the start of the day, or the last change is at its end. Imported dates stay as
-// they are.
+// onDay changes the times of all changes after a moment, the parameter before, so that these times are on
+// day d. Either the first change is then at the start of the day, or the last change is at its end.
+// Imported dates stay as they are.
 func (p *past) onDay(d int, before int64) {
 	p.t.Helper()
 	ctx, begin := p.t.Context(), p.first.Add(time.Duration(d)*day)

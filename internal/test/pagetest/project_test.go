@@ -328,7 +328,7 @@ func TestSprint(t *testing.T) {
 	b.waitFor("#burndown [role=alert]")
 }
 
-// TestSprintWithoutScript checks that without script the burndown is a page of its own.
+// TestSprintWithoutScript checks that without script the burndown is a separate page.
 func TestSprintWithoutScript(t *testing.T) {
 	t.Parallel()
 	s := serveSprints(t)

@@ -85,7 +85,8 @@ func (w *world) add(c *cell) {
 	w.cells[c.who] = append(w.cells[c.who], c)
 }
 
-// usesOf returns the assets that the values a refer to, for an asset of a type.
+// usesOf returns the assets that attribute values refer to. The parameter a has the values, and typ is the
+// type of the asset that gets them.
 func (w *world) usesOf(c *cell, typ string, a attrs) []use {
 	var all []use
 	for _, name := range slices.Sorted(maps.Keys(a)) {

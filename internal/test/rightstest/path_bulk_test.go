@@ -184,7 +184,7 @@ func (w *world) moves(m *member, typ string) []*cell {
 }
 
 // raises reports whether a move of a project would give somebody a role in it that the member m may not
-// give. from is the project's parent before the move, to its parent after it.
+// give. The parameters from and to are the parents of the project before and after the move.
 func (w *world) raises(m *member, from, to *project) bool {
 	if m.system() == systemAdmin {
 		return false

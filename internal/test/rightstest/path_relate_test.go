@@ -15,8 +15,8 @@ type relation struct {
 }
 
 // relations returns the relations that can be written from an asset of a type although another asset stores
-// them. Each has one type of assets that store it. Relations that every type has are tested only with
-// Story, except for MentionedInExpressions.
+// them. Each returned relation has only one of the types whose assets can store it. Relations that every
+// type has are tested only with Story, except for MentionedInExpressions.
 func relations(typ string) []relation {
 	t := typeNamed(typ)
 	var all []relation
@@ -113,8 +113,8 @@ func (w *world) relatesItself(m *member, r relation, own *member) *cell {
 	return c
 }
 
-// holding returns the rights that a member needs so that the asset h may refer to the asset to by a
-// relation.
+// holding returns the rights that a member needs to make the asset h refer to another asset by a relation.
+// The parameter to is that other asset.
 func (w *world) holding(h, to thing, r relation) []need {
 	after, forward := h, r.forward
 	t := typeNamed(h.typ)

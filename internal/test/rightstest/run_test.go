@@ -102,7 +102,7 @@ func number(oid string) string {
 	return n
 }
 
-// compare notes the cells of a member that ended in a wrong way or changed the wrong assets.
+// compare records the cells of a member that ended in a wrong way or changed the wrong assets.
 func (w *world) compare(m *member) {
 	var slots []*slot
 	for _, c := range w.cells[m] {

@@ -43,8 +43,8 @@ func (w *world) makeBase(name, typ string, in *project, a attrs) {
 	w.base[name] = s
 }
 
-// role returns a command that gives the member of a role in the project in. The keys are those of
-// world.base.
+// role returns a command that gives a member a role in a project. The parameters of and in are the keys of
+// the member and of the project in world.base.
 func (w *world) role(of, in, role string) attrs {
 	return attrs{"from": w.base[in].oid, "execute": attrs{"op": "AssignMemberWithRole", "args": attrs{"Member": w.base[of].oid, "Role": w.rights.role[role]}}}
 }

@@ -25,7 +25,7 @@
 //	request        method and path below the instance, headers, blank line, body
 //	response       status, then headers that the answer must have
 //	body           the whole answer as JSON
-//	body contains  members that the answer must have; lists must have the same length,
+//	body contains  JSON members that the answer must have; lists must have the same length,
 //	               unless they end in "<rest>"; "<absent>": the answer must not have
 //	               the member
 //	body becomes   like body contains; the request is repeated until the answer is so

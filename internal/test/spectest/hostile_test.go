@@ -188,8 +188,8 @@ func TestHostileValues(t *testing.T) {
 	}
 }
 
-// sendAll sends one of share values to a place: those whose index has the same remainder as first when
-// divided by share.
+// sendAll sends every n-th value to a place, where n is the parameter share. These are the values whose
+// index, divided by n, has the same remainder as first.
 func (h *hostile) sendAll(t *testing.T, kind, place string, share, first int) {
 	t.Helper()
 	values := hostileValues

@@ -156,8 +156,8 @@ func sequence(event any) int {
 	return int(i)
 }
 
-// wait waits until the list from points to has at least n elements, but at most for eventTimeout. It
-// returns a copy of the list.
+// wait waits until the list *from has at least n elements, but at most for eventTimeout. It returns a copy
+// of the list.
 func (r *receiver) wait(n int, from *[]any) []any {
 	end := time.After(eventTimeout)
 	for {

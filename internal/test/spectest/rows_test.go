@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// rowGroup is a group of rows. A row names a behavior of the interface. A case names the rows that it shows
-// in its line "spec:", as "prefix / row".
+// rowGroup is a group of rows. A row names a behavior of the interface. In its line "spec:", a case names
+// the rows that it shows, as "prefix / row".
 type rowGroup struct {
 	prefix, about string
 	rows          []string

@@ -213,8 +213,8 @@ func newUnseen(t *testing.T, base string) *unseen {
 	return u
 }
 
-// answer sends a request in which about has the values of placeholders. It returns the answer, in which
-// names and generated values are replaced so that answers can be compared.
+// answer sends a request. The parameter about has the values of the placeholders in the request. It returns
+// the answer, in which names and generated values are replaced so that answers can be compared.
 func (u *unseen) answer(t *testing.T, request string, about map[string]string) string {
 	t.Helper()
 	method, rest, _ := strings.Cut(request, " ")

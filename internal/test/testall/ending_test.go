@@ -91,7 +91,7 @@ func TestOwnServer(t *testing.T) {
 	}{
 		{"the data cannot be made", "exit 3", "exit 0", false, "exit status 3"},
 		{"the server ends", "exit 0", "echo unknown option >&2", false, "ended at its start"},
-		{"Ctrl-C while the data is made", "exec sleep 600", "exit 0", true, "signal: "}, // the signal that kills it, if it has missed SIGINT
+		{"Ctrl-C while the data is made", "exec sleep 600", "exit 0", true, "signal: "}, // SIGINT, or SIGKILL if the program has missed SIGINT
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bin := t.TempDir()

@@ -86,7 +86,7 @@ func run(t tier, flags []string) error {
 	}
 	env := append(os.Environ(), withoutC(flags))
 	if os.Getenv("GOGC") == "" {
-		env = append(env, "GOGC=400") // saves garbage collections of small heaps; testproc removes it for commands
+		env = append(env, "GOGC=400") // saves garbage collections of small heaps; testproc removes GOGC for commands
 	}
 	if folder != "" {
 		env = append(env, "TMPDIR="+folder)

@@ -33,9 +33,9 @@ func findServers(e ending, folder string) (all []testdb.Server, address string, 
 }
 
 // ownServer starts a MariaDB for this run with temporary data, if its programs are installed. This MariaDB
-// never waits for a disk, so databases are created ten times as fast. Also, nothing is left behind on a
-// server that others share. address is "" if tests must use the usual server. stop ends the MariaDB. The
-// first line of an error says what is wrong.
+// never waits for a disk, so databases are created ten times as fast as on a usual server. Also, nothing is
+// left behind on a server that others share. address is "" if tests must use the usual server. stop ends
+// the MariaDB. The first line of an error says what is wrong.
 func ownServer(e ending, folder string) (address string, stop func(), err error) {
 	stop = func() {}
 	daemon, install := program("mariadbd"), program("mariadb-install-db")

@@ -69,7 +69,7 @@ func (c *Cluster) found(fresh string, dirs []string) {
 	}
 }
 
-// give copies the data in the folder from to a node.
+// give copies data into the folder dir of a node. The parameter from is the folder with the data.
 func (c *Cluster) give(o *Own, dir, from string) {
 	c.t.Helper()
 	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(from)); err != nil {

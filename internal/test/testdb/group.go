@@ -44,7 +44,7 @@ func Group(t testing.TB, multi bool) *Cluster {
 		bootstraps := i == 0
 		o.ready = func() error {
 			err := o.joins(bootstraps)
-			bootstraps = bootstraps && err != nil // after its first start, it joins the other nodes like any other
+			bootstraps = bootstraps && err != nil // after its first start, this node joins the group like any other node
 			return err
 		}
 		c.Nodes = append(c.Nodes, o)

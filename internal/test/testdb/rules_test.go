@@ -97,7 +97,7 @@ func TestRecorder(t *testing.T) {
 }
 
 // large has the columns that accept values of more than 6 MB, the largest row that TiDB accepts by default.
-// The value is the size of their largest values. docs/engines.md describes the setting of TiDB.
+// The map value describes the largest value of the column. docs/engines.md describes the setting of TiDB.
 var large = map[string]string{
 	"asset.description":                "15 MiB, asset.maxColumn",
 	"asset.attrs":                      "15 MiB, asset.maxColumn",

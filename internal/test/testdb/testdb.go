@@ -15,7 +15,8 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// Each runs test twice, as the subtests "mysql" and "sqlite". Each of them gets an empty migrated database.
+// Each runs the function test twice, as the subtests "mysql" and "sqlite". Every subtest gets an empty
+// migrated database.
 func Each(t *testing.T, test func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	t.Run("mysql", func(t *testing.T) { test(t, MySQL(t)) })

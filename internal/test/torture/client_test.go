@@ -161,7 +161,8 @@ func both(run func(i int)) {
 	wait.Wait()
 }
 
-// rounds calls run at most n times, and not after the time of the case. It returns the number of calls.
+// rounds calls run at most n times, and begins no call after the duration of a case has passed. It returns
+// the number of calls.
 func rounds(n int, run func(k int)) (k int) {
 	for end := time.Now().Add(lasting()); k < n && time.Now().Before(end); k++ {
 		run(k)

@@ -74,8 +74,8 @@ type load struct {
 	done    [apis]count.Int64 // by index of the api: requests that were answered 200
 }
 
-// goesOn waits for the duration of a case. Then it waits until at least five more requests to each of the
-// apis in of have succeeded since the call.
+// goesOn waits for the duration of a case. Then it waits until at least five requests to each of the given
+// apis have succeeded since the call. The parameter of has the indexes of these apis.
 func (l *load) goesOn(of ...int) {
 	l.s.t.Helper()
 	var before [apis]int64

@@ -32,7 +32,8 @@ func TestTimesOfAlerts(t *testing.T) {
 	}
 }
 
-// watched is an alert whose fault was caused. It must fire within the duration within.
+// watched is an alert whose fault was caused. caused is the time of the fault, and within is the longest
+// time from the fault until the alert must fire.
 type watched struct {
 	job, alert string
 	caused     time.Time

@@ -96,7 +96,7 @@ func spanOf(s *wire.Span) span {
 	return got
 }
 
-// await waits for a span for which is returns true, and returns that span.
+// await waits for a span for which the function is returns true, and returns that span.
 func (e *endpoint) await(t *testing.T, what string, is func(span) bool) span {
 	t.Helper()
 	for end := time.After(time.Minute); ; {

@@ -101,7 +101,7 @@ func answering(t *testing.T, status int) (url string) {
 	return s.URL
 }
 
-// answeringLate starts a receiver that answers after the delay takes.
+// answeringLate starts a receiver that delays each answer. The parameter takes is the delay.
 func answeringLate(t *testing.T, takes time.Duration) (url string) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {

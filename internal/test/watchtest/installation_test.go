@@ -58,7 +58,7 @@ func many(t *testing.T) *testdb.Own {
 }
 
 // install starts the processes of an installation as plan p says. It does not wait until they are ready;
-// ready does.
+// the method ready does that.
 func install(t *testing.T, shared *testdb.Own, job string, p plan) *installation {
 	t.Helper()
 	addr := testproc.FreeAddr(t)

@@ -140,10 +140,10 @@ func (s *site) hushed() {
 	s.send(http.MethodPost, "/api/asset", story, "Traceparent", "00-5bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "Tracestate", "vendor="+hush, "Idempotency-Key", hush)
 }
 
-// TestAChangeIsTracedToItsDelivery checks that all spans of a request are in the trace of the caller:
-// request, bulk, write and its transaction and, below the write, the creation of deliveries and the
-// delivery. The receiver must get the id of the span of the delivery attempt. The same must hold for an
-// asynchronous request.
+// TestAChangeIsTracedToItsDelivery checks that all spans of a request are in the trace of the caller. These
+// are the spans of the request, of the bulk request, of the write and of its transaction. Below the write
+// are the spans of the creation of deliveries and of the delivery. The receiver must get the id of the span
+// of the delivery attempt. The same must hold for an asynchronous request.
 func TestAChangeIsTracedToItsDelivery(t *testing.T) {
 	together(t)
 	for _, dialect := range []string{"sqlite", "mysql"} {

@@ -82,7 +82,7 @@ func (s scale) y(value float64) float64 {
 	return s.height - s.bottom - Bounded(value)/s.most*(s.height-s.top-s.bottom)
 }
 
-// draw draws a chart in each layout, with a vertical axis up to most. The function series
+// draw draws a chart in each layout, with a vertical axis up to the value most. The function series
 // draws the content and returns the vertical position at which each series ends.
 func draw(c Chart, most float64, series func(b *strings.Builder, s scale) (ends []float64)) template.HTML {
 	step := axisStep(most, maxTicks)
@@ -167,8 +167,8 @@ func upperEdges(series []Series, places int) [][]float64 {
 	return edges
 }
 
-// axisStep returns the distance of the numbers on an axis from 0 to most, with at most ticks
-// numbers. It is 1, 2 or 5 times a power of ten.
+// axisStep returns the distance between two numbers on an axis that goes from 0 to the value most.
+// ticks is the maximum number of steps. The distance is 1, 2 or 5 times a power of ten.
 func axisStep(most float64, ticks int) float64 {
 	if most < 1/largest || ticks < 1 {
 		return 1
@@ -182,7 +182,8 @@ func axisStep(most float64, ticks int) float64 {
 	return 10 * power
 }
 
-// ceil returns the first multiple of step that is not below value, and at least one step.
+// ceil returns the first multiple of step that is not below value. The result is never less than
+// step.
 func ceil(value, step float64) float64 {
 	return max(step, math.Ceil(value/step-1e-9)*step)
 }
@@ -206,7 +207,7 @@ func begin(b *strings.Builder, c Chart, s scale, step float64) {
 	}
 }
 
-// lineHeight is the distance between names below each other.
+// lineHeight is the distance between a name and the name below it.
 const lineHeight = 16
 
 // maxName limits the letters of a name. halfLabel is half the width of a date.
@@ -215,8 +216,8 @@ const (
 	halfLabel = 36
 )
 
-// names writes the names of series. They are at the right, where the series end and without
-// overlap, or in rows below.
+// names writes the names of series. The names are at the right, where the series end, and do not
+// overlap. If the layout has rows of names, the names are below the drawing.
 func names(b *strings.Builder, series []Series, s scale, ends []float64) {
 	for i, y := range apart(ends, lineHeight, s.top+lineHeight/2, s.height-s.bottom) {
 		x := s.width - s.right + 8
@@ -233,8 +234,8 @@ func names(b *strings.Builder, series []Series, s scale, ends []float64) {
 	}
 }
 
-// apart moves positions so that they have a minimum distance and keep their order. They stay
-// between least and most if there is room.
+// apart moves positions so that they have a minimum distance and keep their order. The moved
+// positions stay between the values least and most if there is room.
 func apart(places []float64, distance, least, most float64) []float64 {
 	moved := slices.Clone(places)
 	order := make([]int, len(moved))

@@ -71,7 +71,7 @@ func TestDrawings(t *testing.T) {
 		}
 	}
 	huge := Chart{ID: "a", Labels: []string{"x", "y"}, Series: []Series{{Values: []float64{1e308, math.Inf(1)}}, {Values: []float64{1.7e308, -1e308}}}}
-	// Without largest, the scale of this value would be infinite.
+	// Without the limit largest, the scale of this value would be infinite.
 	finite := Chart{ID: "a", Labels: []string{"x"}, Series: []Series{{Values: []float64{1.7e308}}}}
 	for name, svg := range map[string]string{"lines": string(Lines(huge)), "stack": string(Stack(huge)), "a finite value": string(Lines(finite))} {
 		if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") || !strings.HasSuffix(svg, "</svg>") {
@@ -85,8 +85,8 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-// TestLayouts checks that each chart is drawn for wide screens and for phones. It also checks
-// that nothing exceeds the drawing and that Blank has the same size.
+// TestLayouts checks that each chart is drawn for wide screens and for phones. It also checks that
+// nothing exceeds the drawing and that Blank has the size of the chart.
 func TestLayouts(t *testing.T) {
 	c := Chart{ID: "a", Labels: []string{"2026-01-01", "2026-01-02", "2026-01-03"}, Series: []Series{{Name: "One"}, {Name: "Two"}, {Name: "Three"}}}
 	sizes := regexp.MustCompile(`class="chart[^"]*" viewBox="[^"]*"`)

@@ -1,5 +1,5 @@
-// Package chart draws numbers by day as SVG: Lines in one diagram, or a Stack of bands. It
-// does no I/O.
+// Package chart draws daily numbers as SVG: Lines in one diagram, or a Stack of bands. It does no
+// I/O.
 //
 // The markup has classes and presentation attributes but no styles, so that pages with a
 // strict Content-Security-Policy can show it. All texts in it are escaped. It has a title and

@@ -51,8 +51,8 @@ func (a *API) Post(path string, body, into any) error {
 	return a.Do(http.MethodPost, path, b, into)
 }
 
-// Do sends a request and adds it to the footer of the page. It decodes the answer if into is
-// not nil. Errors: *Error for a status from 400.
+// Do sends a request and adds it to the footer of the page. It decodes the answer if into is not
+// nil. Errors: *Error for a status of 400 or above.
 func (a *API) Do(method, path string, body []byte, into any) error {
 	a.Note(method, path, body)
 	answer, err := a.Raw(method, path, "application/json", body)
@@ -84,13 +84,13 @@ type Answer struct {
 	Body   []byte
 }
 
-// Raw sends a request with a body of any content type. Every status is returned as an Answer,
-// also from 400.
+// Raw sends a request with a body of any content type. Every status is returned as an Answer, also
+// a status of 400 or above.
 func (a *API) Raw(method, path, contentType string, body []byte) (Answer, error) {
 	return a.With(nil, method, path, contentType, body)
 }
 
-// With is Raw with additional headers.
+// With does the same as Raw, with additional headers.
 func (a *API) With(header http.Header, method, path, contentType string, body []byte) (Answer, error) {
 	r, err := http.NewRequestWithContext(a.ctx, method, "http://"+a.host+a.base+"/"+path, bytes.NewReader(body))
 	if err != nil {

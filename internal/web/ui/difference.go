@@ -49,8 +49,8 @@ func (d *Differences) Of(before, after string) []Piece {
 	return difference(before, after, maxCompared)
 }
 
-// difference compares two texts. If they have more than most bytes together, it returns both
-// as a whole.
+// difference compares two texts. If the bytes of both texts together exceed the limit most, it
+// returns both texts as a whole.
 func difference(before, after string, most int) []Piece {
 	switch {
 	case before == after:
@@ -154,9 +154,9 @@ func numberOf(r rune) int {
 	return int(r) - 1
 }
 
-// joined merges adjacent differences, so that they read as phrases. Two differences are
-// merged with the text between them if this text has no word, or is not longer than either
-// difference.
+// joined merges adjacent differences, so that they read as phrases. Two differences are merged with
+// the text between them if this text has no word, or is not longer than the shorter one of the two
+// differences.
 func joined(pieces []Piece) []Piece {
 	var all []Piece
 	var removed, added string

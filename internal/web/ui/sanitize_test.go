@@ -88,7 +88,7 @@ func TestSanitizedNests(t *testing.T) {
 var runs = regexp.MustCompile(`^(on|style|srcdoc|id|class|name|hx-|data-|form|action)`)
 
 // holds checks that the text has no dangerous element or attribute and that its elements are
-// balanced, with the tokenizer of an HTML parser.
+// balanced. It uses the tokenizer of an HTML parser.
 func holds(t *testing.T, text string) {
 	t.Helper()
 	open := 0

@@ -46,7 +46,7 @@ type Set struct {
 	Pages     map[string]Page   // pages that need a sign-in
 	Open      map[string]Page   // pages that need no sign-in
 	Templates fs.FS             // folder templates: one file for each page, and parts.html, which the pages share
-	Functions template.FuncMap  // functions of these templates, in addition to the variable functions
+	Functions template.FuncMap  // functions for these templates only; all templates have the functions in render.go
 	Notices   map[string]string // texts after a form succeeded; key: value of the parameter done
 }
 
@@ -146,7 +146,7 @@ func signedIn(show Page) Page {
 			return err
 		}
 		if v.Request.Method == http.MethodPost && !v.isOwnForm() {
-			return &Error{Status: http.StatusForbidden, Message: "This form is of an earlier sign-in. Go back, reload the page and send it again."}
+			return &Error{Status: http.StatusForbidden, Message: "This form comes from an earlier sign-in. Go back, reload the page and send it again."}
 		}
 		return show(v)
 	}
@@ -179,10 +179,10 @@ func (v *Visit) fail(err error) {
 		f = &Error{Status: http.StatusServiceUnavailable, Message: "The page took too long."}
 	default:
 		v.Site.log.Error("page failed", "request", tracing.RequestID(v.Request.Context()), "path", v.Request.URL.Path, "err", err)
-		f = &Error{Status: http.StatusInternalServerError, Message: "The page could not be made. It has been logged."}
+		f = &Error{Status: http.StatusInternalServerError, Message: "The page could not be created. The error is in the log."}
 	}
 	if f.Status == http.StatusUnauthorized && v.Session != "" {
-		if v.Forget(); v.Request.Method == http.MethodGet || !v.IsPart() { // a script keeps the input of its form
+		if v.Forget(); v.Request.Method == http.MethodGet || !v.IsPart() { // a form sent by a script stays open
 			_ = v.toSignIn()
 			return
 		}
@@ -200,5 +200,5 @@ func (v *Visit) fail(err error) {
 
 // NotFound returns the error for a path without a page: an *Error, 404.
 func NotFound() error {
-	return &Error{Status: http.StatusNotFound, Message: "There is nothing here."}
+	return &Error{Status: http.StatusNotFound, Message: "This page does not exist."}
 }

@@ -98,7 +98,7 @@ func (v *Visit) readForm() error {
 	return nil
 }
 
-// maxMultipart is the bytes of a form with files that are held in memory. It is above the
+// maxMultipart is the number of bytes of a form with files that are held in memory. It is above the
 // limit of a body, so no file is written to disk.
 const maxMultipart = 16 << 20
 
@@ -182,8 +182,8 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// UUID returns the wildcard name of the path, such as the id of a token. It must be a UUID: other
-// text could change the path of a request to the interface. Errors: *Error.
+// UUID returns the value of the path wildcard with this name, such as the id of a token. The value
+// must be a UUID: other text could change the path of a request to the interface. Errors: *Error.
 func (v *Visit) UUID(name string) (string, error) {
 	if id := v.Request.PathValue(name); uuid.Validate(id) == nil && len(id) == len(uuid.Nil.String()) {
 		return id, nil

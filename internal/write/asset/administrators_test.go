@@ -35,7 +35,7 @@ func TestTheLastAdministratorStays(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		// Member:20 is System Admin by default and in Scope:0.
+		// Member:20 is System Admin by the default role and by the role in Scope:0.
 		w.must(update("Member:20", "Username", "admin"))
 		refused("no username", update("Member:20", "Username", ""))
 		w.must(create("Member", "@without", "Name", "W", "Nickname", "w", "DefaultRole", "Role:1"))

@@ -123,8 +123,9 @@ func resetHandles(commands []*Command) {
 	}
 }
 
-// refusal returns the error of a command that the database refused. If Credentials.Set returned a
-// violation, the error is that violation. Otherwise the error says that a value is not unique.
+// refusal returns the error of a command that the database refused. If the message of err is a
+// violation, which Credentials.Set may return, refusal keeps the message. Otherwise the error says
+// that a value is not unique.
 func (s *Session) refusal(c *Command, err error) error {
 	if strings.HasPrefix(fault.Public(err), "Violation'") {
 		return fault.Invalidf(fault.NoPlace, "%s", fault.Public(err))

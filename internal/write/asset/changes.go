@@ -26,7 +26,7 @@ type changes struct {
 	asked   []role            // roles that the current command sets, including roles that the member already has
 	ended   map[endedEdge]int // key: edge that the current command has ended; value: index in edges
 	undone  int               // number of ended edges that continue after all; their entries in edges are empty
-	counts  *Affected         // limit for the current command; nil: none
+	counts  *Affected         // limit on the changed assets of the current command; nil: no limit
 
 	edges       []edgeChange // in the order of the changes
 	logins      []login
@@ -34,7 +34,7 @@ type changes struct {
 	roles       []role
 	newScopes   []*row                       // new projects
 	movedScopes []*row                       // projects with a new parent
-	affected    map[*Affected]map[int64]bool // key: limit; value: ids of the assets that its commands have changed
+	affected    map[*Affected]map[int64]bool // key: limit of some commands; value: ids of the assets they changed
 	beside      int                          // number of changed assets that no command names
 	bytes       int64                        // size of the texts of versions
 
@@ -86,7 +86,7 @@ type closing struct {
 type login struct {
 	member             int64
 	typ                string  // name of the member's type
-	username, password *string // password is the hash; nil: unchanged
+	username, password *string // password is a hash; nil: the value does not change
 }
 
 // role is a row of scope_member to write or to end.
@@ -134,8 +134,8 @@ func (c *changes) rollback() {
 	c.touched = c.touched[:0]
 }
 
-// commit makes the changes of the current command final. Each asset that it created or
-// changed gets one version with a separate moment.
+// commit makes the changes of the current command final. Each asset that the
+// command created or changed gets one version with a moment of its own.
 func (c *changes) commit() {
 	for _, w := range c.touched {
 		if w.dirty && !w.forced && !w.creating() && w.cur.same(w.before) {
@@ -366,8 +366,9 @@ func with(set map[int64]bool, id int64) map[int64]bool {
 	return set
 }
 
-// withCommitted adds and removes ids according to the changes of earlier commands of the batch.
-// In the database, the assets in ids have a link of the relation to the asset to.
+// withCommitted returns the assets that have a link of a relation to one asset. The parameter to is
+// the id of that asset, and ids are the assets that have such a link in the database. withCommitted
+// adds and removes ids according to the changes of earlier commands of the batch.
 func (c *changes) withCommitted(ids []int64, relation int, to int64) []int64 {
 	for _, ch := range c.edges[:c.start.edges] {
 		switch e := ch.edge; {

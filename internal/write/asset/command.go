@@ -40,16 +40,16 @@ type Command struct {
 
 	IfMoment int64    // Update, Operate: the moment that the asset must have; 0: any; see oid.HasMoment
 	Changes  []Change // Create, Update
-	Within   *Command // Create: the enclosing update; if it fails or is skipped, the create does, too
+	Within   *Command // Create: the enclosing update; the create also fails or is skipped if this update does
 
 	// For (Create) is the later command that refers to the new asset. If the later command
-	// fails, the asset is not created. Commands between the two belong to the same group; see
-	// runGroups.
+	// fails, the asset is not created. Commands between the create and the later command
+	// belong to the same group; see runGroups.
 	For *Command
 
 	Op       string    // Operate: name of the operation
-	Args     []Change  // Operate: its arguments; the value of each is in Set
-	Affected *Affected // limit for the changed assets; nil: none
+	Args     []Change  // Operate: arguments of the operation; the value of each argument is in its Set
+	Affected *Affected // limit on the number of changed assets; nil: no limit
 
 	outcome Outcome  // outcome of this command, for the commands that depend on this command
 	decided *Outcome // outcome of this command, if an earlier try has decided it; see runGroups
@@ -88,8 +88,8 @@ type Change struct {
 	Sealed  string    // for a secret: the hash of Set, as Engine.Seal returns it; empty: not computed yet
 	Content *blob.Ref // for a Blob: reference of bytes that are already stored
 
-	// Set has one value. For a multi-value attribute it means Add, and an empty value changes
-	// nothing.
+	// Set has one value, or several values if the client sets a list. For a multi-value attribute
+	// Set means Add, and an empty value changes nothing.
 	Set []Value
 	// Add and Remove are lists. For a multi-value attribute no value in them may be empty.
 	Add, Remove []Value
@@ -193,7 +193,7 @@ func (h *Handle) OID() oid.OID { return oid.OID{Type: h.Type.Name, ID: h.Type.Sh
 type Ref struct {
 	Handle *Handle // nil: OID refers to the asset
 	OID    oid.OID
-	Token  string // as the client wrote it, for messages; may be empty with a Handle or OID
+	Token  string // the reference as the client wrote it, for messages; may be empty if Handle or OID is set
 }
 
 // IsZero reports whether r refers to no asset.

@@ -236,7 +236,8 @@ func TestPartOfWhatIsDeleted(t *testing.T) {
 	})
 }
 
-// If a story is put below an epic while EpicToStory deletes that epic, one of the two fails.
+// If one request puts a story below an epic while another request deletes that epic with EpicToStory,
+// one of the two requests fails.
 func TestChildOfTheEpicThatIsAStoryAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		for range 12 {

@@ -103,10 +103,10 @@ func amongTypes(t *meta.Type, names []string) bool {
 	return len(names) == 0
 }
 
-// Implied reports whether the context of a new asset becomes the value of its to-one attribute
-// name, if the command does not set the attribute. child is the type of the new asset, and parent
-// is the type of the context. Examples are the Parent of a Task, the Super of a Story in an Epic,
-// and the Scope of a workitem in a project.
+// Implied reports whether the context of a new asset becomes the value of the to-one attribute that
+// is called name, if the command does not set this attribute. child is the type of the new asset,
+// and parent is the type of the context. Examples are the Parent of a Task, the Super of a Story in
+// an Epic, and the Scope of a workitem in a project.
 func Implied(child, parent *meta.Type, name string) bool {
 	return slices.ContainsFunc(contextDefaults, func(s contextDefault) bool {
 		a, ok := s.attrOn(child, parent)

@@ -34,8 +34,8 @@ func TestContextsAreDocumented(t *testing.T) {
 	}
 }
 
-// Every row of contextDefaults has an effect: an asset of each type in Made, in a context of each
-// type in In, gets the attribute.
+// Every row of contextDefaults has an effect: if an asset of a type that Made lists is created in a
+// context of a type that In lists, the asset gets the attribute.
 func TestContextDefaultsApply(t *testing.T) {
 	w := newHarness(t, testdb.SQLite(t))
 	contexts := contextsOf(w)

@@ -63,8 +63,9 @@ func (c *copier) foresee(ctx context.Context, sources []*row) error {
 	return nil
 }
 
-// copyAs creates an asset of a type from src. The new asset first gets values from prepare, which
-// may be nil. It then gets the attributes of src that choose selects, and last the defaults.
+// copyAs creates an asset of a type from src. The new asset first gets values from the function
+// prepare, which may be nil. It then gets the attributes of src that the function choose selects, and
+// last the defaults.
 func (c *copier) copyAs(
 	ctx context.Context, typ string, src *row, choose func(string) bool, prepare func(made *row) error,
 ) (*row, error) {
@@ -86,7 +87,7 @@ func (c *copier) copyAs(
 	return made, c.set.completeNew(ctx, made)
 }
 
-// moveChildren moves the tasks and tests that choose selects from one asset to another.
+// moveChildren moves tasks and tests from one asset to another. The function choose selects them.
 func (c *copier) moveChildren(ctx context.Context, from, to *row, choose func(*row) bool) error {
 	children, err := c.loaded.childrenOf(ctx, from)
 	if err != nil {
@@ -118,9 +119,10 @@ func except(names ...string) func(string) bool {
 	return func(name string) bool { return !slices.Contains(names, name) }
 }
 
-// copyAttributes copies the attributes that src and w have in common. They have the same name
-// and kind, and either one value or several. A relation is copied only to assets that are not
-// deleted and have a matching type. Relations that other assets store are not copied.
+// copyAttributes copies the attributes that src and w have in common. Two attributes match if they
+// have the same name and kind, and if either both or none of them are multi-value. A relation is
+// copied only to assets that are not deleted and have a matching type. Relations that other assets
+// store are not copied.
 func (c *copier) copyAttributes(ctx context.Context, w, src *row, choose func(string) bool) error {
 	for _, a := range w.typ.Attrs {
 		from, ok := src.typ.Attr(a.Name)

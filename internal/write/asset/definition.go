@@ -22,8 +22,8 @@ const (
 	listDefinition   = "AssetType"
 )
 
-// codeKey is the key of the code of a definition, in the JSON of its asset. No attribute has
-// this name.
+// codeKey is the key under which the JSON of a definition's asset holds the code of the definition.
+// No attribute has this name.
 const codeKey = "Code"
 
 // IsCreatable reports whether a create may name a type. It may name a concrete type, or the type

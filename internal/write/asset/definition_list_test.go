@@ -83,7 +83,7 @@ func TestDeleteListWithData(t *testing.T) {
 	})
 }
 
-// DeleteWithData of an attribute also removes its values from a list that is out of use. A later
+// DeleteWithData of an attribute also removes its values from an inactive list. A later
 // attribute with the same column or relation code does not find these values.
 func TestDeleteWithDataOfARetiredList(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {

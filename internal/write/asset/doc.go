@@ -23,11 +23,11 @@
 //
 // Parts that need no state of a batch are packages below this one:
 //
-//	audit       writes the audit row; finds out whether a commit happened if its answer was lost
+//	audit       writes the audit row; finds out whether a commit happened, if the answer was lost
 //	names       finds the assets that a name means
 //	rank        the place of an asset in the order of its rank space
 //	scopes      the tree of projects, and which projects are hidden
-//	sequence    ids, moments, Numbers and ranks, which all writers share
+//	sequence    allocates ids, moments, Numbers and ranks for all writers
 //	stored      the values of a version as rows store them
 //
 // Package seed fills a new database. It uses Engine.Begin and Session.Replace, which write assets

@@ -11,8 +11,8 @@ import (
 // a multi-value scalar.
 type edge struct {
 	code         int    // for a link: the code of the relation; for a value: the negative code of the attribute
-	fromType     int    // code of the type of from
-	from, to     int64  // stored ids; to is only used for links
+	fromType     int    // code of the type of the asset in from
+	from, to     int64  // stored ids; only links use the field to
 	text         string // the value; empty for links
 	since, until moment
 	stored       bool // true if the edge existed before the batch
@@ -83,14 +83,14 @@ func (s *edgeSet) remove(e *edge) {
 	s.ended(e)
 }
 
-// ended removes an edge that has ended from the index.
+// ended removes an edge from the index, because the edge has ended.
 func (s *edgeSet) ended(e *edge) {
 	if s.byEnd != nil && s.byEnd[e.end()] == e {
 		delete(s.byEnd, e.end())
 	}
 }
 
-// goesOn adds an edge to the index again, because its end was cancelled.
+// goesOn adds an edge to the index again, because the edge has not ended after all.
 func (s *edgeSet) goesOn(e *edge) {
 	if s.byEnd != nil {
 		s.byEnd[e.end()] = e

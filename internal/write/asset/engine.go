@@ -62,7 +62,7 @@ type Engine struct {
 	// change in addition; 0: no limit.
 	MaxAssets  int
 	MaxWritten int              // limit for the bytes of texts in the versions that one request writes
-	Tracking   catalog.Tracking // where effort may be written, at the generation of the model; zero: everywhere
+	Tracking   catalog.Tracking // where the settings allow effort, at the generation of the model; zero: everywhere
 	// NobodyElsewhere is true if, at the generation of the model, no process reads from a
 	// replica. Writes are then not counted; see catalog.ReadElsewhere.
 	NobodyElsewhere bool
@@ -81,8 +81,8 @@ type Engine struct {
 	finder     *find.Finder // evaluates filters of operations, and finds the assets that an actor sees
 }
 
-// New returns the write engine on d. If creds is nil, members have no logins. If changes is nil,
-// commits are not reported.
+// New returns the write engine on d. If creds is nil, members have no logins. If the listener
+// changes is nil, commits are not reported.
 func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener, log *slog.Logger) *Engine {
 	return &Engine{
 		Requests: requests.New(d),
@@ -243,7 +243,7 @@ func (s *Session) Alias(name string) (*Handle, bool) {
 }
 
 // clock returns the time of the database's clock, in UTC microseconds. It reads the clock at the
-// first call only. The moments of the request get the same time or a later time.
+// first call only. The moments of the request get this time or a later time.
 func (s *Session) clock(ctx context.Context) (int64, error) {
 	if s.now == 0 {
 		if err := s.tx.QueryRow(ctx, `SELECT `+s.e.db.Dialect.NowMillis).Scan(&s.now); err != nil {

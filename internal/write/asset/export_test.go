@@ -12,7 +12,7 @@ type ContextDefault struct {
 var origins = map[origin]string{
 	contextItself: "it", contextScope: "the project it lies in", sameAttribute: "its `%`", actingMember: "the caller", today: "today, in UTC",
 	futureState: "`State:100`, Future", scheduleName: "the schedule's `Name` and the next number",
-	scheduleBegin: "where the schedule's last timebox ends and its `TimeboxGap` is over; for the first, today",
+	scheduleBegin: "the end of the schedule's last timebox plus the schedule's `TimeboxGap`; for the schedule's first timebox, today",
 	scheduleEnd:   "`BeginDate` and the schedule's `TimeboxLength`",
 }
 

@@ -109,9 +109,10 @@ func (g *gate) checkOldPassword(c *Command, w *row) error {
 	return required(a)
 }
 
-// checkMade checks the rights for other assets that an operation has created or deleted.
-// Examples are a copy, and the epic that becomes a story again. Parts of an asset that the
-// operation has changed need no right.
+// checkMade checks the rights for the assets that an operation has created or deleted, except the
+// target of the operation. Examples are a copy, which is created, and an epic that is deleted
+// because it becomes a story again. If the operation has created or changed an asset, the parts of
+// this asset need no right.
 func (g *gate) checkMade(ctx context.Context, target *row) error {
 	for _, w := range g.changes.touched {
 		verb := meta.ToCreate
@@ -163,7 +164,7 @@ func (g *gate) checkEdges(ctx context.Context, target *row) error {
 		if !ok {
 			continue
 		}
-		if e.from == target.id && e.to != target.id { // otherwise the target may have written the link from either end
+		if e.from == target.id && e.to != target.id { // a link from the target to itself may be a change of either end
 			if err := g.checkAdoption(ctx, a, ch); err != nil {
 				return err
 			}

@@ -8,9 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// may reports whether the caller has a right to an asset. It considers the asset before the
-// command if was is true, else after the command. The caller counts as the creator of a new
-// asset.
+// may reports whether the caller has a right to an asset. If the parameter was is true, may
+// considers the asset before the command, else after the command. The caller counts as the creator
+// of a new asset.
 func (g *gate) may(ctx context.Context, w *row, was bool, verb meta.Verb, name string) (bool, error) {
 	r := &w.typ.Rights
 	if r.On != nil {
@@ -63,7 +63,8 @@ func (g *gate) mayOn(ctx context.Context, w *row, was bool) (bool, error) {
 }
 
 // maySystem is the part of may for assets that belong to the whole system. A Member Admin may
-// change members who have no higher role. All members may change some attributes of their own.
+// change members who have no higher role. Every caller may change some attributes of the caller's
+// own member.
 func (g *gate) maySystem(ctx context.Context, w *row, k *meta.RightsKind, verb meta.Verb, name string) (bool, error) {
 	who, set := &g.s.who, k.Roles(verb, name)
 	isMember := w.typ == g.s.e.layout.member
@@ -185,8 +186,9 @@ func (g *gate) liesIn(ctx context.Context, t *meta.Type, id int64, was bool) ([]
 	return scopes, err
 }
 
-// relatedIDs returns the ids to which a relation refers: before the command if was is true, else
-// after the command. If other assets store the relation, the ids are read from the database.
+// relatedIDs returns the ids to which a relation refers. If the parameter was is true, these are
+// the ids before the command, else the ids after the command. If other assets store the relation,
+// the ids are read from the database.
 func (g *gate) relatedIDs(ctx context.Context, t *meta.Type, id int64, a *meta.Attr, was bool) ([]int64, error) {
 	var ids []int64
 	var err error

@@ -16,14 +16,14 @@ import (
 type layout struct {
 	*stored.Columns
 	scope          int   // slot of scope_id; -1 if the model does not have it
-	copiedSlots    []int // slots that any type copies from another asset
+	copiedSlots    []int // slots that at least one type copies from another asset
 	types          map[*meta.Type]*typeRules
 	dependentRules []dependentRule
 	ranked         map[string][]int64 // key: sequence of ranks; value: codes of the types that share it
 	ranks          map[string]bool    // key: name of an attribute of kind Rank
 	decideSeen     map[string]bool    // key: name of an attribute that affects who sees an asset
 	parts          []partRule
-	mustBeEmpty    map[relationOf]bool // key: list that must be empty when an operation deletes its asset
+	mustBeEmpty    map[relationOf]bool // key: list of an asset; must be empty when an operation deletes that asset
 
 	members       *meta.Attr // Scope.Members; like the fields below, nil if the model does not have it
 	defaultRole   *meta.Attr // Member.DefaultRole
@@ -46,7 +46,7 @@ type typeRules struct {
 	stateAttr *meta.Attr    // the attribute that determines AssetState; nil: none
 	begin     *meta.Attr    // begin may not be after end; nil: no rule
 	end       *meta.Attr
-	username  *meta.Attr // nil: the type has no logins
+	username  *meta.Attr // attribute with the username; nil: the type has no logins
 }
 
 // source is a rule: assets copy the values of these slots from the target of the relation.
@@ -224,7 +224,7 @@ func isStored(a *meta.Attr) bool {
 }
 
 // sourcesOf returns the rules by which assets of a type copy values from other assets. They
-// copy the attributes of Follows, and the security scope if it comes from a relation.
+// copy the attributes in meta.Type.Follows, and the security scope if it comes from a relation.
 func (l *layout) sourcesOf(t *meta.Type) []source {
 	var all []source
 	add := func(name string, slot int) {
@@ -346,9 +346,9 @@ func upTree(t *meta.Type, name string) string {
 	return ""
 }
 
-// treeOf returns the name of the tree that a change of the relation a may reorder, or an empty
-// text if there is no such tree. The relation may refer to the parent, or be the reverse of such
-// a relation.
+// treeOf returns the name of the tree that may be reordered by a change of the relation a. It
+// returns an empty text if there is no such tree. The relation may refer to the parent, or be the
+// reverse of such a relation.
 func treeOf(t *meta.Type, a *meta.Attr) string {
 	if a.Place.Kind == meta.Reverse && a.Back != nil {
 		return upTree(a.Back.On, a.Back.Name)

@@ -64,9 +64,9 @@ type loaded struct {
 	references       map[int64]*reference
 	missing          map[int64]bool // ids that have no row
 	edgeSets         map[int64]*edgeSet
-	dependents       map[int64][]*row // key: asset from which they copy; some may copy from another asset by now
+	dependents       map[int64][]*row // key: asset from which these rows copy; by now some may copy from another asset
 	dependentsLoaded map[int64]bool
-	parts            map[int64][]*row // key: owner; some may have another owner by now
+	parts            map[int64][]*row // key: owner of the parts; by now some parts may have another owner
 	partsLoaded      map[int64]bool
 	several          bool                 // true if the batch has several commands, so it can be split
 	bytes            int64                // bytes of text in the rows that were read

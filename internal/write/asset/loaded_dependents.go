@@ -88,8 +88,8 @@ func (l *loaded) loadDependents(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// dependentsOf finds the assets that copy values from some assets. Their relations are
-// stored in columns or as links.
+// dependentsOf finds the assets that copy values from some assets. The relations by which they copy
+// are stored in columns or as links.
 func (l *loaded) dependentsOf(ctx context.Context, ids []int64) ([]dependency, error) {
 	types := map[int][]int64{}    // key: slot of the relation; value: codes of the dependent types
 	relations := map[int64]bool{} // key: code of a relation that is stored as links

@@ -20,7 +20,7 @@ type Known struct {
 	Gone    bool    // true if the asset itself is deleted
 }
 
-// Lookup looks up the Oids in all. It returns the assets that exist and that the actor may see,
+// Lookup looks up a list of Oids. It returns the assets that exist and that the actor may see,
 // including deleted assets. If it does not find one of the Oids, it calls db.Missed, which has an
 // effect only if q is a write transaction.
 func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all []oid.OID) (map[oid.OID]Known, error) {

@@ -102,7 +102,7 @@ func notNow(typ, op string) error {
 	return fault.Invalidf(fault.NoPlace, "Invalid Operation '%s.%s'", typ, op)
 }
 
-// notAvailable returns the error for an operation that needs code which does not exist.
+// notAvailable returns the error for an operation whose Effect.Code has no function in opCodes.
 func notAvailable(typ, op string) error {
 	return fault.Invalidf(fault.NoPlace, "Unavailable Operation '%s.%s'", typ, op)
 }

@@ -179,7 +179,7 @@ func (o *operations) restore(ctx context.Context, w *row) error {
 	return o.set.deriveValues(ctx, w)
 }
 
-// clearToDo sets ToDo of a workitem to zero if it has a value.
+// clearToDo sets the attribute ToDo of a workitem to zero, if the attribute has a value.
 func (o *operations) clearToDo(w *row) {
 	if a, ok := w.typ.Attr("ToDo"); ok && w.get(a) != nil {
 		w.set(a, 0.0)

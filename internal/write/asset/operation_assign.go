@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/value"
 )
 
-// quickClose closes the open tasks and tests of an asset. It sets ToDo of the asset and of
-// these tasks and tests to zero. Effect.To closes the asset itself.
+// quickClose closes the open tasks and tests of an asset. It sets the attribute ToDo of
+// the asset and of these tasks and tests to zero. Effect.To closes the asset itself.
 func (o *operations) quickClose(ctx context.Context, w *row, op *meta.Op, _ []Change) (*row, error) {
 	children, err := o.loaded.childrenOf(ctx, w)
 	if err != nil {

@@ -86,8 +86,8 @@ func TestRankInPlace(t *testing.T) {
 	})
 }
 
-// Commands run one after another. A relative rank means the place next to that number, even if an
-// earlier command has moved the asset that had the rank.
+// Commands run one after another. A relative rank, such as 100+, means the place next to that
+// number, even if an earlier command has moved the asset that had the rank.
 func TestRankNextToNumbers(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		s := w.must(story("a"), story("b"), story("c"), story("d"))
@@ -110,7 +110,7 @@ func TestRankNextToNumbers(t *testing.T) {
 func TestRankedAtTheWorstPlaces(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		rounds := 4000
-		if w.d.Dialect.SmallInside { // fewer rounds on a server, which is slower
+		if w.d.Dialect.SmallInside { // fewer rounds on a database server, because it is slower than SQLite
 			rounds = 400
 		}
 		if testing.Short() {

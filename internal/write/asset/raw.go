@@ -74,10 +74,10 @@ func (w *row) raw() Raw {
 	return r
 }
 
-// Replace locks the assets with the stored ids in ids, passes them to change, and writes the
-// assets that change returns. If a returned asset has another id, it is a new asset. If change
-// does not return an asset, that asset stays as it is. Replace checks nothing, and does not copy
-// values to dependents.
+// Replace locks the assets with some stored ids, passes them to the function change, and writes
+// the assets that the function returns. If the id of a returned asset is not among ids, it is a new
+// asset. If the function does not return an asset, that asset stays as it is. Replace checks
+// nothing, and does not copy values to dependents.
 func (s *Session) Replace(ctx context.Context, ids []int64, change func(stored []Raw) []Raw) error {
 	x := s.newExecutor()
 	if err := x.loaded.loadRows(ctx, ids); err != nil {
@@ -106,8 +106,8 @@ func (s *Session) Replace(ctx context.Context, ids []int64, change func(stored [
 }
 
 // Begin inserts assets at moment 0, as the system member. instances are well-known assets, which
-// also get the values that depend on their attributes. raw are raw assets. All calls of Begin
-// share one audit row, which needs no fan-out.
+// also get the values that depend on their attributes. raw are assets that are stored exactly as
+// they are given. All calls of Begin share one audit row, which needs no fan-out.
 func (e *Engine) Begin(ctx context.Context, tx *db.Tx, instances []meta.Instance, raw []Raw) error {
 	if err := audit.InsertFirst(ctx, tx); err != nil {
 		return err

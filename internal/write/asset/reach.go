@@ -16,8 +16,8 @@ const (
 	MaxWritten      = 128 << 20 // bytes of text in the versions that a request writes
 	maxHeld         = 64 << 20  // bytes of text that a batch of several commands holds in memory
 	maxHeldOfOne    = 128 << 20 // bytes of text that a batch of one command holds in memory
-	maxReadByAsset  = 4         // assets read in full, for each asset that a request may change
-	MaxEdgesByAsset = 4         // links and values that begin or end, for each asset that a request may change
+	maxReadByAsset  = 4         // assets that a request may read in full, for each asset that it may change
+	MaxEdgesByAsset = 4         // links and values that a request may begin or end, for each asset that it may change
 )
 
 // ErrReach marks the errors of requests that exceed a bound. Such an error ends the whole

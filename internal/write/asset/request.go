@@ -63,8 +63,8 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace s
 
 // Finish writes the audit row. The request cannot run commands after that. Write calls Finish if
 // its function has not called it. A function that reads its answer from the database should call
-// Finish just before it reads, so that the audit row and the last statement go to the server
-// together.
+// Finish just before it reads, so that the audit row and the last statement go to the database
+// server together.
 // Errors: fault.Denied for a request that would leave no administrator.
 func (s *Session) Finish(ctx context.Context) error {
 	if s.finished {
@@ -144,9 +144,9 @@ func (s *Session) writeAudit(ctx context.Context) error {
 	return err
 }
 
-// noteWrite counts the write for processes that read from other servers. The count is not needed
-// if NobodyElsewhere is true at the generation of the engine. The insert of the audit row makes
-// sure that this is still the current generation.
+// noteWrite counts the write for processes that read from other database servers. The count is not
+// needed if NobodyElsewhere is true at the generation of the engine. The insert of the audit row
+// makes sure that this is still the current generation.
 func (s *Session) noteWrite(ctx context.Context) error {
 	if s.e.NobodyElsewhere && s.e.generation != 0 {
 		return nil

@@ -10,8 +10,9 @@ import (
 // noID means that there is no id. It is not 0, because 0 is the id of Scope:0.
 const noID int64 = -1 << 62
 
-// state is the content of one version of an asset. Once its command has succeeded, only the
-// writer changes it, to replace placeholders. A later command changes a copy.
+// state is the content of one version of an asset. After the command that made the state has
+// succeeded, only the writer changes the state, to replace placeholders. A later command changes a
+// copy.
 type state struct {
 	code          int // AssetState
 	moment        moment
@@ -57,8 +58,8 @@ type draft struct {
 }
 
 // imported contains the values that an import sets for a new asset: its creator, the member who
-// changed it last, and the two dates. If a field is nil, the asset gets the usual value: the
-// caller, or the instant of the batch.
+// changed it last, and the dates of the creation and of this change. If a field is nil, the asset
+// gets the usual value: the caller, or the instant of the batch.
 type imported struct {
 	createdAt, changedAt *instant   // whole milliseconds
 	createdBy, changedBy *int64     // stored ids of members

@@ -38,7 +38,7 @@ func (r *rules) seesScope(scope *int64) bool {
 }
 
 // checkRequired returns an error if a new asset lacks a required value. It checks custom
-// attributes only if custom is true.
+// attributes only if the parameter custom is true.
 func (r *rules) checkRequired(w *row, tr *typeRules, custom bool) error {
 	for _, a := range tr.required {
 		if (custom || !a.Custom) && r.isEmpty(w, a) {
@@ -96,7 +96,7 @@ func (r *rules) checkTree(ctx context.Context, w *row, a *meta.Attr, t *target) 
 }
 
 // checkPeriod returns an error if the end date is before the begin date and the command has
-// changed one of the two. Dates that are already in the wrong order do not prevent other
+// changed one of these dates. Dates that are already in the wrong order do not prevent other
 // changes.
 func checkPeriod(w *row, tr *typeRules) error {
 	if tr.begin == nil || tr.end == nil {

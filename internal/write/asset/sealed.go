@@ -27,8 +27,8 @@ func (r *rules) checkSealed(ctx context.Context, t *meta.Type, id int64, a *meta
 	return nil
 }
 
-// loadSealed reads which of some assets are the target of the relation by of another asset. This
-// relation is meta.Type.Sealed of these assets.
+// loadSealed finds out which of some assets are the target of a relation of another asset. The
+// parameter by is this relation, meta.Type.Sealed of the assets that may be its target.
 func (l *loaded) loadSealed(ctx context.Context, by *meta.Attr, ids []int64) error {
 	for _, id := range ids {
 		l.sealed[id] = false

@@ -111,8 +111,8 @@ func (set *setter) relatedIDs(ctx context.Context, w *row, a *meta.Attr) ([]int6
 	return ids, nil
 }
 
-// setTo sets a relation of the new asset to the asset with the stored id boxed. It does nothing
-// if boxed is not an id or if the asset is deleted. The relation Scope is set even to a deleted
+// setTo sets a relation of the new asset to the asset whose stored id is in boxed. It does nothing
+// if boxed contains no id or if the asset is deleted. The relation Scope is set even to a deleted
 // project, because the context is in that project.
 func (m *contextFill) setTo(ctx context.Context, a *meta.Attr, boxed any) error {
 	id, ok := boxed.(int64)

@@ -49,8 +49,8 @@ func (set *setter) setDefault(ctx context.Context, w *row, a *meta.Attr, text st
 }
 
 // deriveValues sets the values that depend on other values of the row: AssetState and PersonalTo.
-// It does not change an AssetState of 200 or more. It also checks that the dates of the row are
-// in order.
+// It does not change an AssetState of 200 or more, such as Broken Down or Deleted. It also checks
+// that the dates of the row are in order.
 func (set *setter) deriveValues(ctx context.Context, w *row) error {
 	tr := set.s.e.layout.types[w.typ]
 	if tr.stateAttr != nil && (w.dirty || w.links > 0) {

@@ -9,8 +9,8 @@ import (
 )
 
 // described returns the beginnings of the texts of asset 1001 in asset_text. It also returns, for
-// each version, the description in the row, whether it has a hash, and the description that a
-// query returns.
+// each version, the description in the row, whether the row has a hash of the description, and
+// the description that a query returns.
 func (w *harness) described() (texts, versions string) {
 	texts = w.rows(`SELECT SUBSTR(text, 1, 5) FROM asset_text WHERE asset_id = 1001 ORDER BY text`)
 	versions = w.rows(`SELECT SUBSTR(v.description, 1, 5), CASE WHEN v.description_hash IS NULL THEN 0 ELSE 1 END, SUBSTR(` +

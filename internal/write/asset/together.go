@@ -102,7 +102,7 @@ func findOrphans(commands []*Command) (found bool) {
 			continue
 		}
 		c.outcome, found = *c.decided, true
-		if of := c.For; of.decided == nil { // keep its error; the next try would report a missing asset
+		if of := c.For; of.decided == nil { // keep the error of this try; the next try would report a missing asset
 			of.decided = &Outcome{Err: of.outcome.Err, Skipped: of.outcome.Skipped}
 		}
 	}

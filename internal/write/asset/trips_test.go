@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestRoundTrips checks how many round trips to the server a write needs. Each of them costs the
-// latency of the network.
+// TestRoundTrips checks how many round trips to the database server a write needs. Each of them
+// costs the latency of the network.
 func TestRoundTrips(t *testing.T) {
 	to, trips := testdb.Counted(t, testdb.URL(t, "mysql"))
 	d, err := db.Open(t.Context(), to, db.Options{MaxConns: 8})

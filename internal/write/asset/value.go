@@ -12,7 +12,8 @@ import (
 const maxText = 4000
 
 // maxColumn is the largest size of one long text in bytes. It is also the largest size of all
-// attributes in the JSON object together. A server with default settings refuses larger values.
+// attributes in the JSON object together. A database server with default settings refuses larger
+// values.
 const maxColumn = 15 << 20
 
 // maxMulti is how many characters one value of a multi-value scalar may have.

@@ -151,8 +151,8 @@ func (w *writer) closings(ctx context.Context) error {
 	return nil
 }
 
-// Up to these bounds, all versions are sent to a server as values. Above them, the server copies
-// versions from the table asset, which costs it a SELECT.
+// Up to these bounds, all versions are sent to the database server as values. Above them, the server
+// copies versions from the table asset, which costs the server a SELECT.
 const (
 	fewVersions = 4       // versions of the batch
 	shortText   = 4 << 10 // bytes of each long text
@@ -165,8 +165,8 @@ func (w *writer) areSent() bool {
 }
 
 // versions inserts a version for every change. If areSent is true, it sends all versions as
-// values. Otherwise the database copies the last version of each asset from asset, and only the
-// versions before it are sent.
+// values. Otherwise the database copies the last version of each asset from the table asset, and only
+// the versions before the last one are sent.
 func (w *writer) versions(ctx context.Context) error {
 	edges := w.edgesAt()
 	copied := map[int64][]int64{} // key: value of linked; value: ids of assets
@@ -199,7 +199,7 @@ func (w *writer) versions(ctx context.Context) error {
 	return nil
 }
 
-// copyVersions copies rows of asset to asset_version, as the current versions.
+// copyVersions copies rows of the table asset to asset_version, as the current versions.
 func (w *writer) copyVersions(ctx context.Context, ids []int64, linked int64) error {
 	columns, expressions := w.layout.Copied()
 	for in, args := range db.InChunks(ids) {

@@ -34,9 +34,9 @@ type Actors interface {
 // Async accepts requests for asynchronous execution, executes them, and reports
 // their progress. It is safe for concurrent use, in any number of processes.
 type Async struct {
-	// Again calls do with an engine of the current model. If the model changes during do, Again
-	// calls do again with an engine of the new model. If Again is nil, do is called once, with
-	// the engine of NewAsync.
+	// Again calls the function do with an engine of the current model. If the model changes while
+	// the function runs, Again calls it again with an engine of the new model. If Again is nil, the
+	// function is called once, with the engine of NewAsync.
 	Again func(ctx context.Context, do func(*Engine) error) error
 	// Memory is the memory budget of all requests of the process. Each request is counted for its
 	// member. If Memory is nil, there is no limit.
@@ -226,8 +226,8 @@ func (a *Async) run(ctx context.Context, c *requests.Claim) error {
 	return a.finish(ctx, c, r.ID, err)
 }
 
-// request returns the request of a claim. In the memory reservation of ctx, it reserves as much
-// memory as an HTTP request with this body would. Errors: those of memory.Hold.Take.
+// request returns the request of a claim. It adds memory to the reservation in ctx, as much as an
+// HTTP request with this body would reserve. Errors: those of memory.Hold.Take.
 func (*Async) request(ctx context.Context, c *requests.Claim) (r Request, err error) {
 	text, err := c.Request(ctx)
 	if err != nil {

@@ -23,9 +23,9 @@ type done struct {
 	Failed   struct{ Count int } `json:"commandFailures"`
 }
 
-// TestFoundByOne checks that a command changes an asset only if its query still matches the
-// asset at that time. Several clients change the asset at once. After the first change the
-// query no longer matches, so exactly one client changes the asset.
+// TestFoundByOne checks that a command changes an asset only if the query of the command still
+// matches the asset at the time of the change. Several clients change the asset at once. After the
+// first change the query no longer matches, so exactly one client changes the asset.
 func TestFoundByOne(t *testing.T) {
 	for _, c := range []struct{ what, request string }{
 		{"claimed by filter", `{"from": "Story", "filter": ["Reference=''"], "update": {"Reference": "client %d"}}`},
@@ -71,7 +71,7 @@ func TestFoundByOne(t *testing.T) {
 // lock. The limits for a query from a client do not apply to the second query. If the page is
 // empty, there is no second query.
 func TestFoundOnAPage(t *testing.T) {
-	filter := strings.Repeat("Name='S'|", 198) + "Name='S'" // with where: as many comparisons as a query may have
+	filter := strings.Repeat("Name='S'|", 198) + "Name='S'" // with where: the largest number of comparisons in a query
 	for _, c := range []struct {
 		what, request string
 		want          int

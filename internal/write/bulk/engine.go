@@ -47,7 +47,7 @@ type Engine struct {
 	metrics *metrics
 }
 
-// New returns an engine that writes with assets and answers queries with finder.
+// New returns an engine. Its write engine is assets, and finder answers its queries.
 func New(assets *asset.Engine, finder Finder) *Engine {
 	return &Engine{
 		MaxCommands: maxCommands, MaxAssets: maxAssets, MaxShown: maxShown, Queries: assets.DB(),
@@ -115,8 +115,8 @@ type payload struct {
 	sealed   map[*document.Node]string // key: a value that is a secret; value: the hash to store instead
 }
 
-// maxShown returns the maximum size of the commands that the answer may show, in bytes. more is
-// Engine.MaxShown.
+// maxShown returns the maximum size of the commands that the answer may show, in bytes. The
+// parameter more is Engine.MaxShown.
 func (p *payload) maxShown(more int) int { return len(p.Body) + more }
 
 // parse parses the body of a request. Errors: fault.Invalid; fault.Denied for an import by an

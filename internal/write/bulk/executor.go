@@ -14,8 +14,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// executor executes steps strictly in order. It collects the steps that do not query the
-// database in pending, and passes them to the write engine as one batch.
+// executor executes steps strictly in order. The field pending collects the steps that do not query
+// the database. executor passes them to the write engine as one batch.
 type executor struct {
 	*Engine
 	s       *asset.Session // nil if the request only reads
@@ -312,10 +312,10 @@ func (p *executor) query(ctx context.Context, s *step) error {
 	return nil
 }
 
-// subqueryValues returns the Oids that a query in the place of a value finds. If one is true, it
-// returns only the first Oid.
-// Errors: asset.ErrForm if one is true and the query finds nothing; asset.TooManyAssets;
-// asset.TooManyEdges.
+// subqueryValues returns the Oids that a query in the place of a value finds. If the parameter one
+// is true, it returns only the first Oid.
+// Errors: asset.ErrForm if the parameter one is true and the query finds nothing;
+// asset.TooManyAssets; asset.TooManyEdges.
 func (p *executor) subqueryValues(ctx context.Context, n *document.Node, one bool) ([]asset.Value, error) {
 	r, err := p.request(n)
 	if err != nil {
@@ -361,8 +361,8 @@ func (p *executor) request(n *document.Node) (query.Request, error) {
 	return r, err
 }
 
-// withFrom replaces an alias in from by the Oid token of its asset. Errors: fault.Invalid if
-// there is no asset for the alias.
+// withFrom replaces an alias in the key from by the Oid token of the asset. Errors: fault.Invalid
+// if there is no asset for the alias.
 func (p *executor) withFrom(n *document.Node) (*document.Node, error) {
 	from, ok := n.Get("from")
 	if !ok || from.Kind != document.String || !strings.HasPrefix(from.Text, "@") {

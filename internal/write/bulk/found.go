@@ -17,7 +17,7 @@ type foundSteps struct {
 }
 
 // lookUp reads the assets of all steps together. If an asset does not exist, its step fails.
-// If a command names a deleted asset in from, its step is left out.
+// If a command names a deleted asset in the key from, its step is left out.
 func (p *projection) lookUp(ctx context.Context) error {
 	if err := p.lockFound(ctx); err != nil {
 		return err

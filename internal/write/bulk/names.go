@@ -13,9 +13,9 @@ import (
 
 // checkNames checks the names of attributes and operations in a command that found no asset.
 // Without this check, a misspelled name would go unnoticed until an asset matches. The parameter
-// from is the node of from or oid in the command.
-// Errors: fault.Invalid for a name that exists neither in the type in from nor in a type below
-// that type.
+// from is the value of the key from or oid of the command.
+// Errors: fault.Invalid for a name that exists neither in the type that this value names nor in a
+// type below that type.
 func (p *projection) checkNames(s *step, from *document.Node) error {
 	name, _, _ := strings.Cut(from.Text, ":")
 	t, ok := p.assets.Model().Type(name)

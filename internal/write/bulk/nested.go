@@ -17,7 +17,8 @@ type nested struct {
 
 // splitNested removes the nested creates from the value of a relation. It returns the rest of the
 // field, and the creates that come after s. If nothing is left of the field, its node is nil. For
-// a create that must come before s, splitNested adds the step and keeps its alias in the value.
+// a create that must come before s, splitNested adds the step and leaves the alias of the create in
+// the value.
 func (p *projection) splitNested(s *step, f field, c *command, inParent bool) (field, []nested) {
 	if f.node.IsScalar() || s.typ == nil {
 		return f, nil
@@ -116,7 +117,7 @@ func (p *projection) createFirst(owner *step, c *command, alias string, n *docum
 }
 
 // canReference reports whether a create sets a relation that accepts assets of type t. The
-// parameter but is the name of a relation that it ignores.
+// parameter but is the name of a relation that canReference ignores.
 func (s *step) canReference(t *meta.Type, but string) bool {
 	return slices.ContainsFunc(s.fields, func(f field) bool {
 		a, ok := s.typ.Attr(f.name)

@@ -128,7 +128,7 @@ func between(n nesting) []string {
 }
 
 // least returns values for the required attributes of a type, except for the reciprocal of the
-// relation in n. The values of relations are from pool, which contains one Oid for each type.
+// relation n.in. The values of relations are from pool, which contains one Oid for each type.
 func least(pool map[string]string, typ *meta.Type, n nesting) map[string]any {
 	c := map[string]any{}
 	for _, a := range typ.Attrs {

@@ -24,7 +24,7 @@ type projection struct {
 	aliases     map[string]bool                // all aliases that the payload defines
 	alias       func(name string) (oid string) // returns the Oid token of an alias; nil before execution
 	maxAffected int                            // maximum number of assets that one command may affect; 0: any number
-	taken       int                            // number of steps of the request that are not in steps
+	taken       int                            // number of steps of the request that are not in the field steps
 	listed      *listed                        // count of the list values of the request so far
 	s           *asset.Session                 // nil if nothing is written
 	steps       []*step
@@ -145,7 +145,7 @@ func (p *projection) projectChange(ctx context.Context, c *command) error {
 	return nil
 }
 
-// isAddressOnly reports whether from or oid is the only part of a query in a command.
+// isAddressOnly reports whether the key from or oid is the only part of the query in a command.
 func isAddressOnly(n *document.Node) bool {
 	for _, k := range n.Keys {
 		if k != "from" && k != "oid" && k != "update" && k != "execute" {
@@ -155,8 +155,8 @@ func isAddressOnly(n *document.Node) bool {
 	return true
 }
 
-// target returns the from or the oid of a command. direct is true if it is the oid. Projected
-// commands have an oid, which may name a deleted asset.
+// target returns the value of the key from or oid of a command. direct is true if the key is oid.
+// Projected commands have the key oid, which may name a deleted asset.
 func target(n *document.Node) (from *document.Node, direct bool) {
 	if from, direct = n.Get("oid"); !direct {
 		from, _ = n.Get("from")

@@ -72,7 +72,7 @@ func (r *result) reset() {
 	clear(r.failedBy)
 }
 
-// rollback removes everything except the failures. write calls it when an atomic request is
+// rollback removes everything except the failures. Engine.write calls it when an atomic request is
 // rolled back.
 func (r *result) rollback() {
 	failures, failed, places, refused, by := r.failures, r.failed, r.places, r.refused, maps.Clone(r.failedBy)

@@ -42,7 +42,7 @@ type step struct {
 	suffix string // end of a generated alias
 
 	node      *document.Node // the command as written
-	deferred  bool           // true if from is only resolved when the step is executed
+	deferred  bool           // true if the assets are found only when the step is executed
 	inParent  bool           // nested in a create with an alias in the payload; a preview shows only that create
 	asWritten bool           // a create with nested creates and an alias in the payload; a preview shows node
 

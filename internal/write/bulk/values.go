@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// subquery returns the Oids that a query in the place of a value finds. If one is true, it
-// returns only the first Oid.
+// subquery returns the Oids that a query in the place of a value finds. If the parameter one is
+// true, it returns only the first Oid.
 type subquery func(n *document.Node, one bool) ([]asset.Value, error)
 
 // change converts a field to a change. multi is true if the attribute can have several values.
@@ -69,7 +69,7 @@ func changeMap(ch *asset.Change, n *document.Node, multi bool, ask subquery) err
 }
 
 // values returns the values of a list. A subquery adds the Oids that it finds.
-// Errors: asset.ErrForm for an item of another form; those of ask.
+// Errors: asset.ErrForm for an item of another form; the errors of the function ask.
 func values(list []document.Node, multi bool, ask subquery) ([]asset.Value, error) {
 	all := make([]asset.Value, 0, len(list))
 	for i := range list {
@@ -169,8 +169,8 @@ func namesAlias(n *document.Node, aliases map[string]bool) bool {
 }
 
 // comparesAlias reports whether the query of a command compares an attribute with one of the
-// aliases. The alias is a value of where or with, or it is in quotes in another text of the
-// query.
+// aliases. The alias is a value of the key where or with, or it is in quotes in another text
+// of the query.
 func comparesAlias(n *document.Node, aliases map[string]bool) bool {
 	if len(aliases) == 0 {
 		return false

@@ -102,8 +102,8 @@ func (p *purge) run(ctx context.Context) error {
 
 // once removes the values of the next assets, in one transaction. It reports whether there may be
 // more assets. It locks the row of definition_purge, so that only one process runs a step at a
-// time. If the row does not exist, another process has finished the purge. once must then remove
-// nothing, because values that exist now belong to another definition.
+// time. If the row does not exist, another process has finished the purge. The step must then
+// remove nothing, because values that exist now belong to another definition.
 func (p *purge) once(ctx context.Context) (more bool, err error) {
 	err = p.d.Write(ctx, func(tx *db.Tx) error {
 		var done int64

@@ -65,8 +65,8 @@ type Claim struct {
 	request []byte // as compress returns it
 }
 
-// Request returns the accepted request. If the request is stored compressed, its size is added to
-// the memory reservation of ctx.
+// Request returns the accepted request. If the request is stored compressed, its uncompressed size
+// is added to the memory reservation of ctx.
 // Errors: those of memory.Hold.
 func (c *Claim) Request(ctx context.Context) ([]byte, error) { return decompress(ctx, c.request) }
 

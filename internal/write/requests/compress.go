@@ -15,8 +15,8 @@ import (
 
 const (
 	compressFrom = 1 << 20 // requests and answers of at least this many bytes are stored compressed
-	// maxStored is the largest number of bytes in one column. Servers with default settings
-	// accept packets of 16 MiB.
+	// maxStored is the largest number of bytes in one column. Database servers with default
+	// settings accept packets of 16 MiB.
 	maxStored = 15 << 20
 )
 

@@ -249,7 +249,7 @@ func TestKeysDoNotWaitForEachOther(t *testing.T) {
 		})
 	}
 	err := begin(t.Context(), "one", func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 9*time.Second) // shorter than the lock timeout of the server
+		ctx, cancel := context.WithTimeout(ctx, 9*time.Second) // shorter than the lock timeout of the database server
 		defer cancel()
 		return begin(ctx, "another", func(context.Context) error { return nil })
 	})

@@ -74,9 +74,9 @@ type State struct {
 	Err        error  // the fault with which the whole request was refused
 }
 
-// Find returns a request by its id. If the answer is stored compressed, its size is added to the
-// memory reservation of ctx. An id that is not a UUID is never found, because servers refuse to
-// compare the column with characters outside ASCII.
+// Find returns a request by its id. If the answer is stored compressed, its uncompressed size is
+// added to the memory reservation of ctx. An id that is not a UUID is never found, because database
+// servers refuse to compare the column with characters outside ASCII.
 // Errors: fault.NotFound if there is no such request, or if it has expired; those of memory.Hold.
 func (s *Store) Find(ctx context.Context, id string) (State, error) {
 	return s.findByID(ctx, id, "answer")
@@ -107,7 +107,7 @@ func (s *Store) findByKey(ctx context.Context, member int64, id Identity) (State
 }
 
 // find returns a request that has not expired, without its body. answer is the SQL expression for
-// the answer. The function which restricts the query to the request.
+// the answer. The last parameter is a function that restricts the query to the request.
 func (s *Store) find(ctx context.Context, answer string, which func(*gorm.DB) *gorm.DB) (row requestRow, found State, err error) {
 	err = s.db.Gorm(ctx).Scopes(which).Where("status = ? OR expires_at > ?", waiting, time.Now().UnixMicro()).
 		Select("id, actor_id, created_at, commands, status, " + answer + ", body_hash, status = 0 AND owner IS NOT NULL AND lease > " + s.db.Dialect.NowMicros + " AS processing").

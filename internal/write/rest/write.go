@@ -30,7 +30,7 @@ type Engine struct {
 	finder Finder
 }
 
-// New returns an engine that writes with assets and reads its answers with finder.
+// New returns an engine. Its write engine is assets, and finder reads its answers.
 func New(assets *asset.Engine, finder Finder) *Engine {
 	return &Engine{assets: assets, finder: finder}
 }
@@ -151,9 +151,8 @@ func (e *Engine) command(ctx context.Context, who auth.Actor, w Write) (c *asset
 	return c, emptied, err
 }
 
-// empty changes c so that it removes all values of those attributes in names that can have
-// several values. Values that the caller may not see remain, as they do when a to-one relation is
-// set to nothing.
+// empty changes c so that it removes all values of the multi-value attributes among names. Values
+// that the caller may not see remain, as they do when a to-one relation is set to nothing.
 func (e *Engine) empty(ctx context.Context, s *asset.Session, c *asset.Command, names []string) error {
 	t, _ := e.assets.Model().Type(c.Target.OID.Type)
 	r := query.Request{From: query.Text{Text: c.Target.OID.Now().String()}, One: true}
@@ -254,9 +253,9 @@ func (e *Engine) withoutArguments(c *asset.Command, err error) error {
 		fault.Public(err), c.Target.OID, op.Name, strings.Join(op.Effect.Args, `": …, "`))
 }
 
-// result returns an asset with the attributes in sent. It reads the current values of the
-// attributes, not their values at the moment of o. A relation that is stored on the other asset
-// changes at a later moment than o.
+// result returns an asset with the attributes that the changes in sent name. It reads the current
+// values of the attributes, not their values at the moment of o. A relation that is stored on the
+// other asset changes at a later moment than o.
 func (e *Engine) result(
 	ctx context.Context, q db.Querier, who auth.Actor, form encode.Form, o oid.OID, sent []asset.Change,
 ) ([]byte, error) {

@@ -18,9 +18,9 @@ type grant struct {
 	owner               bool
 }
 
-// grants reads the current roles in projects if projects is true, and otherwise the current roles
-// of members. ids are the ids of these projects or members, and the keys of the result. Each list
-// is in the order of assignment.
+// grants reads the current roles in projects if the parameter projects is true, and otherwise the
+// current roles of members. ids are the ids of these projects or members, and the keys of the
+// result. Each list is in the order of assignment.
 func (s *Service) grants(ctx context.Context, tx *db.Tx, projects bool, ids []int64) (map[int64][]grant, error) {
 	column := "member_id"
 	if projects {

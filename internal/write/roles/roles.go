@@ -104,8 +104,8 @@ func (s *Service) list(ctx context.Context, who auth.Actor, typ, where string) (
 	return value.Marshal(out)
 }
 
-// entries returns the entries of projects if projects is true, and otherwise the entries of
-// members. ids are the ids of these projects or members.
+// entries returns the entries of projects if the parameter projects is true, and otherwise the
+// entries of members. ids are the ids of these projects or members.
 func (s *Service) entries(ctx context.Context, tx *db.Tx, who auth.Actor, projects bool, ids []int64) (answer, error) {
 	grants, err := s.grants(ctx, tx, projects, ids)
 	if err != nil {

@@ -82,8 +82,9 @@ func (w *world) do(commands ...*asset.Command) {
 	}
 }
 
-// brief prints an answer as "A: Ada/Tester/true; ...". This is a project (or member), and then a
-// member (or project), role and isOwner for each of its entries.
+// brief prints an answer as "A: Ada/Tester/true; ...". First comes the name of a project. Then come
+// the member, the role and isOwner of each entry of the project. For an answer by member, projects
+// and members change places.
 func brief(t *testing.T, b []byte, err error) string {
 	t.Helper()
 	if err != nil {

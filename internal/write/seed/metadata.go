@@ -115,7 +115,7 @@ func (w *metadataWriter) ids(ctx context.Context, q db.Querier) ([]int64, error)
 
 // wanted returns all rows of the model. If stored contains the key of a row, the row gets the id
 // and the rank of the stored row. All other rows are new. They get consecutive ids just below
-// lowest, the lowest id in use. The rank of the first row is order, if that row is new.
+// lowest, the lowest id in use. If the first row is new, the parameter order is its rank.
 func (w *metadataWriter) wanted(stored map[string]asset.Raw, lowest, order int64) []asset.Raw {
 	next := lowest
 	for i := range w.rows {

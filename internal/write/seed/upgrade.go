@@ -20,8 +20,8 @@ import (
 // value.
 const completedComment = "Set by an upgrade: the attribute had never had a value"
 
-// withoutName removes from missing the list values whose name already exists in their list, even
-// as a deleted value. An administrator may have added the existing value, or deleted it on
+// withoutName returns the missing instances, except list values whose name already exists in their
+// list, even as a deleted value. An administrator may have added the existing value, or deleted it on
 // purpose.
 func withoutName(ctx context.Context, tx *db.Tx, m *meta.Model, missing []meta.Instance) ([]meta.Instance, error) {
 	list, ok := m.Type("List")

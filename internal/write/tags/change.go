@@ -115,8 +115,9 @@ func fields(body []byte, known ...string) (map[string][]string, error) {
 	return lists, nil
 }
 
-// change removes the tags in from and adds the tags in to, on every asset that has a tag in from.
-// It leaves out projects where the actor may not change tags.
+// change removes the tags in the parameter from, and adds the tags in the parameter to. It does so on
+// every asset that has at least one of the tags to remove. It leaves out projects where the actor
+// may not change tags.
 func (s *Service) change(ctx context.Context, who auth.Actor, from, to []string) error {
 	if err := s.mayChange(who); err != nil || len(from) == 0 {
 		return err

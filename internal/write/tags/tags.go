@@ -118,8 +118,8 @@ func (s *Service) Search(ctx context.Context, who auth.Actor, term string) ([]by
 
 // read returns the visible tags with their counts, sorted. It leaves out a tag if the caller may
 // see no asset with the tag. Tags with equal folded forms count as one tag, with the spelling of
-// the first visible use. The parameter and is a further SQL condition, and more are its
-// arguments.
+// the first visible use. The parameter and is a further SQL condition. The parameter more
+// contains the arguments of this condition.
 func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...any) ([]Tag, error) {
 	in, args := db.InArgs(s.codes)
 	ruled, ruledArgs := db.InArgs(s.ruledCodes)
@@ -144,7 +144,7 @@ func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...
 }
 
 // use is the number of assets in one project that have a tag. An asset whose type has its own
-// rule of visibility gets its own use, and ruled is the id of the asset.
+// rule of visibility gets a separate use, and ruled is the id of the asset.
 type use struct {
 	folded, tag  string
 	scope, ruled *int64

@@ -85,7 +85,7 @@ func begin(v *ui.Visit, username, password string) error {
 // signOut serves POST ui/sign-out. It also succeeds if the session has already ended.
 func signOut(v *ui.Visit) error {
 	if v.Session != "" && !ui.IsToken(v.Session, v.Request.PostForm.Get("csrf")) {
-		return &ui.Error{Status: http.StatusForbidden, Message: "This form is of an earlier sign-in. Go back, reload the page and send it again."}
+		return &ui.Error{Status: http.StatusForbidden, Message: "This form comes from an earlier sign-in. Go back, reload the page and send it again."}
 	}
 	if err := ui.IgnoreRefusal(v.API.Post("api/tokens/revoke/current", struct{}{}, nil)); err != nil {
 		return err

@@ -175,8 +175,8 @@ func concrete(v *ui.Visit, model *ui.Model, o oid.OID) (*ui.Type, error) {
 // alsoDeleted is a filter that keeps deleted assets in the result. Spec: interface 2.3.7.
 const alsoDeleted = "IsDeleted='true','false'"
 
-// hidden turns a refused read into the same 404 as for a missing asset, so that it reveals
-// nothing.
+// hidden turns a refused read into the same 404 as for a missing asset, so that the answer does not
+// reveal whether the asset exists.
 func hidden(err error) error {
 	f, other := ui.AsError(err)
 	if other != nil || f != nil && f.Status != http.StatusNotFound && f.Status != http.StatusBadRequest {
@@ -202,8 +202,8 @@ func (r row) text(name string) string {
 // is reports whether a Boolean value of a row is true.
 func (r row) is(name string) bool { b, _ := r[name].(bool); return b }
 
-// oid returns the asset of a relation to one. It is empty if there is none or the reader does
-// not see it.
+// oid returns the Oid of the asset in a relation to one. It is empty if there is no asset or the
+// reader does not see the asset.
 func (r row) oid(name string) string {
 	reference, _ := r[name].(map[string]any)
 	text, _ := reference["_oid"].(string)
@@ -213,7 +213,7 @@ func (r row) oid(name string) string {
 	return text
 }
 
-// name returns the name of the asset of a relation to one.
+// name returns the name of the asset in a relation to one.
 func (r row) name(relation string) string { return ui.RoleName(r.text(relation + ".Name")) }
 
 // list returns the values of a multi-value attribute as texts. For a relation these are Oids.

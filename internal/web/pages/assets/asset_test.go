@@ -174,8 +174,8 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// TestMeets checks a form when two people change the same tags. The form contains the changes
-// of both, and shows the current values.
+// TestMeets checks a form when two people change the same tags. The form contains the changes of
+// both people, and shows the current values.
 func TestMeets(t *testing.T) {
 	for name, c := range map[string]struct {
 		typed, want, now string

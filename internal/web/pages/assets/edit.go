@@ -173,8 +173,8 @@ func (f *field) manyOf(form url.Values) (added, removed []string) {
 	return added, minus(had, kept)
 }
 
-// asChange returns a change of a multi-value attribute in the form of a command, and whether
-// it has any effect.
+// asChange returns a change of a multi-value attribute, as a command needs it, and whether the
+// change has any effect.
 func asChange(added, removed []string) (any, bool) {
 	change := map[string]any{}
 	if len(added) > 0 {
@@ -246,7 +246,7 @@ func showRefused(v *ui.Visit, p *editPage, message string) error {
 // maxMissed limits the names that are looked up to find out which of them caused a refusal.
 const maxMissed = 20
 
-// missedBy looks at the names in a field of several assets, and returns the names that match no
+// missedBy looks at the names in a field for several assets, and returns the names that match no
 // asset. The interface refuses the field as a whole and does not report these names.
 // Errors: *ui.Error.
 func (p *editPage) missedBy(v *ui.Visit, f *field) (missed []string, err error) {
@@ -323,8 +323,8 @@ func showConflict(v *ui.Visit, o oid.OID, shown *editPage) error {
 	return showForm(v, p)
 }
 
-// meets sets the current value at a field that someone else also changed. For several values, it
-// applies the input to the current values, so that the other person's changes remain.
+// meets sets the current value at a field that someone else also changed. If the field has several
+// values, it applies the input to the current values, so that the other person's changes remain.
 func (f *field) meets(now *asset, shown row, typed url.Values) {
 	var is string
 	var same bool

@@ -45,7 +45,7 @@ type field struct {
 	Options     []option
 	Rule        string // hint about valid input
 	Required    bool
-	Adds        string // several assets: input of the text field
+	Adds        string // for several assets: input of the text field that adds assets
 	Message     string // why the input was refused
 	Now         string // current value, if someone else has changed it since the form was opened
 	Was         string // name that the form showed for a relation to one
@@ -271,7 +271,7 @@ func (p *editPage) controlOf(one *ui.Attribute) control {
 	return asText
 }
 
-// named reports whether the type of a relation has names.
+// named reports whether the related assets of a relation have names.
 func (a *asset) named(one *ui.Attribute) bool {
 	related := a.model.Types[one.RelatedAsset.Nameref]
 	return related != nil && related.ByName["Name"] != nil
@@ -312,7 +312,7 @@ func (p *editPage) fillMany(f *field, present []row) {
 	}
 }
 
-// formValue returns the value of an attribute in the form that its input needs.
+// formValue returns the value of an attribute as the input c needs it.
 func formValue(c control, one *ui.Attribute, r row) string {
 	switch c {
 	case asName:
@@ -348,7 +348,7 @@ func (p *editPage) ruleOf(f *field) string {
 	case asArea:
 		rules = append(rules, "may hold HTML")
 	case asLines:
-		rules = append(rules, "one a line, each at most 400 characters")
+		rules = append(rules, "one per line, each at most 400 characters")
 	case asNumber:
 		rules = append(rules, "a number")
 	case asDay:

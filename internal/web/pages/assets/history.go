@@ -54,7 +54,7 @@ func isMoment(text string) bool {
 	return err == nil && n >= 0 && text == strconv.FormatInt(n, 10)
 }
 
-// showHistory shows the versions of an asset and, if requested, the difference of two.
+// showHistory shows the versions of an asset and, if requested, the difference of two versions.
 func showHistory(v *ui.Visit, o oid.OID) error {
 	a, err := load(v, o.Now())
 	if err != nil {

@@ -20,8 +20,8 @@ type assetArgument struct {
 	Required   bool
 }
 
-// offer sets the operations that can run now, and the names of those that cannot. It does not
-// offer readers to inactivate themselves, because that would end their sign-in.
+// offer sets the operations that can run now, and the names of the operations that cannot. It does
+// not offer readers to inactivate themselves, because that would end their sign-in.
 func (v *assetView) offer(reader string) {
 	for _, o := range v.kind.Operations {
 		if v.Oid == reader && o.Name == "Inactivate" {

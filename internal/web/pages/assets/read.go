@@ -108,7 +108,7 @@ func load(v *ui.Visit, o oid.OID) (*asset, error) {
 }
 
 // rowsOf reads rows with all attributes of an asset. If the answer is too large, it reads them
-// again without long texts. The method tokens describes held.
+// again without long texts. For the parameter held, see the method tokens.
 func rowsOf(v *ui.Visit, a *asset, ask func(tokens []string) ui.Query, held bool) ([]row, error) {
 	var rows []row
 	err := v.API.Find([]ui.Query{ask(a.tokens(held, true))}, &rows)

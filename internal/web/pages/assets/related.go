@@ -48,7 +48,8 @@ func (l relatedList) fact() fact {
 }
 
 // asked is a relation to many with the query that reads it. The query selects the related assets by
-// their relation back to the asset. If within is true, it selects the relation of the asset.
+// their relation back to the asset. If within is true, it selects the asset and this relation
+// instead.
 type asked struct {
 	relation *ui.Attribute
 	table    bool
@@ -75,7 +76,7 @@ func readAround(v *ui.Visit, view *assetView) error {
 	for i, one := range all {
 		view.add(one, one.rows(rows[i]))
 	}
-	// Direct children come first. Other tables keep the order of the type.
+	// Direct children come first. Other tables keep the order of the attributes in the type.
 	slices.SortStableFunc(view.Tables, func(a, b relatedTable) int {
 		return cmp.Compare(view.depth(a.Name), view.depth(b.Name))
 	})

@@ -21,8 +21,8 @@ type vanishedPage struct {
 // typedField is a field of a form with its input.
 type typedField struct{ Label, Text string }
 
-// showVanished answers for an asset that no longer exists or that the reader no longer sees.
-// It returns gone if the type does not exist.
+// showVanished answers for an asset that no longer exists or that the reader no longer sees. It
+// returns the error gone if the type does not exist.
 func showVanished(v *ui.Visit, o oid.OID, gone *ui.Error) error {
 	model, err := v.Model()
 	if err != nil {

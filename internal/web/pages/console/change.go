@@ -8,9 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// changeOf applies a change, in the form of a preview, to the value before. It returns the
-// difference to show, and the new value for later commands of the same preview. known is true if
-// the value before could be read. Spec: interface 4.3.5, 4.3.8.
+// changeOf applies a change, in the form of a preview, to the old value. It returns the difference
+// to show, and the new value for later commands of the same preview. known is true if the old value
+// could be read. Spec: interface 4.3.5, 4.3.8.
 func changeOf(before, change any, known bool, names map[string]string, d *ui.Differences) (shown []ui.Piece, after any) {
 	how, isHow := change.(jsonObject)
 	list, many := before.([]any)
@@ -57,8 +57,8 @@ func replaced(text, find, replace string) (becomes string, ok bool) {
 	return strings.ReplaceAll(text, find, replace), true
 }
 
-// valueDifference returns the difference of two values. Short values are shown as a whole,
-// longer ones word by word.
+// valueDifference returns the difference of two values. Short values are shown as a whole, and
+// longer values are compared word by word.
 func valueDifference(before, after string, d *ui.Differences) []ui.Piece {
 	const shortValue = 24
 	if before != after && before != "" && after != "" && len(before) <= shortValue && len(after) <= shortValue {

@@ -129,7 +129,7 @@ func lineFeeds(text string) string {
 // none.
 func carrying(v *ui.Visit, c console) (to, why string) {
 	if strings.Contains(strings.ToLower(c.Request), "password") {
-		return "", "It seems to have a password, so no link carries it."
+		return "", "The request seems to contain a password, so there is no link to it."
 	}
 	params := []string{"request", c.Request}
 	if c.Path != commandPath {

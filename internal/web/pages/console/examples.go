@@ -76,7 +76,7 @@ func readExampleData(v *ui.Visit) (exampleData, error) {
 	}
 	one := map[string]int{"size": 1}
 	var stories, led, seen []row
-	quiet := v.Quiet() // the reader did not request them, so the footer does not show them
+	quiet := v.Quiet() // the reader did not ask for these queries, so the footer does not show them
 	err := quiet.Find([]ui.Query{
 		{"from": "Story", "filter": []string{"CanUpdate='true'", "AssetState='Active'", "Scope.AssetState='Active'"}, "select": []string{"Scope"}, "page": one},
 		{"from": "Scope", "filter": []string{"CanUpdate='true'", "AssetState='Active'"}, "page": one},

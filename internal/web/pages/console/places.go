@@ -56,8 +56,8 @@ func withoutAlias(n *document.Node) *document.Node {
 
 // placeOf returns the byte offset in the request to which a failure refers. That is the offset of
 // the value of the attribute in the message, if the message has one. Otherwise it is the offset of
-// the operation, or of the type or asset, of the command. projected is the failed command, which
-// may be nested in command.
+// the operation, the type or the asset in the command. projected is the failed command, which may
+// be nested in command.
 func placeOf(command *document.Node, projected jsonObject, message string) int {
 	if inner := nested(command, projected); inner != nil {
 		command = inner
@@ -82,8 +82,8 @@ func placeOf(command *document.Node, projected jsonObject, message string) int {
 	return command.At
 }
 
-// nested finds the create within a command that the interface reports as the separate command
-// projected. It returns nil if there is none.
+// nested finds a create within the command n. It is the create that the interface reports as a
+// separate command, which is projected. nested returns nil if there is no such create.
 func nested(n *document.Node, projected jsonObject) *document.Node {
 	same := func(key string) bool {
 		value, _ := n.Get(key)

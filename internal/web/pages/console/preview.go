@@ -193,7 +193,7 @@ func (p *previewed) change(what jsonObject) {
 	p.Effects = append(p.Effects, e)
 }
 
-// asList returns a list unchanged, or a list of the one value.
+// asList returns a list unchanged. It returns any other value as a list with one item.
 func asList(v any) []any {
 	if list, ok := v.([]any); ok {
 		return list
@@ -325,8 +325,8 @@ func eachOid(v any, do func(oid string)) {
 	}
 }
 
-// eachRow runs queries in one request and calls do for every row. If one query fails, the
-// others still return rows. Errors: errUnread; *ui.Error if the session is not valid.
+// eachRow runs queries in one request and calls do for every row. If one query fails, the other
+// queries still return rows. Errors: errUnread; *ui.Error if the session is not valid.
 func eachRow(v *ui.Visit, queries []any, do func(row jsonObject)) error {
 	if len(queries) == 0 {
 		return nil

@@ -142,7 +142,7 @@ func separator(item any) string {
 	return ", "
 }
 
-// row adds a row within a cell: its asset and its other values.
+// row adds a row within a cell: the asset of the row and the other values of the row.
 func (c *resultCell) row(row jsonObject, depth int) {
 	row = slices.DeleteFunc(slices.Clone(row), func(f jsonMember) bool { return isNothing(f.Value) })
 	for i, f := range row {

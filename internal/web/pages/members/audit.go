@@ -32,10 +32,11 @@ type auditEvent struct {
 	Asset   string
 	Role    string
 	Count   int
-	more    map[string]any // further members of the event, by key
+	more    map[string]any // further JSON fields of the event, by key
 }
 
-// UnmarshalJSON decodes an event. Members that depend on its kind go to more.
+// UnmarshalJSON decodes an event. JSON fields that depend on the kind of the event go to the map
+// more.
 func (e *auditEvent) UnmarshalJSON(text []byte) error {
 	type plain auditEvent
 	if err := json.Unmarshal(text, (*plain)(e)); err != nil {
@@ -50,7 +51,7 @@ func (e *auditEvent) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Details returns the members that depend on the kind of the event, as text.
+// Details returns the JSON fields that depend on the kind of the event, as text.
 func (e *auditEvent) Details() string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(e.more)) {
@@ -102,7 +103,7 @@ func showAudit(v *ui.Visit) error {
 	if may, err := audits(v); err != nil {
 		return err
 	} else if !may {
-		return &ui.Error{Status: http.StatusForbidden, Message: "The audit is for system administrators, and for who administers a project."}
+		return &ui.Error{Status: http.StatusForbidden, Message: "The audit is for system administrators, and for administrators of projects."}
 	}
 	page := auditPage{Kinds: auditKinds, Kind: v.Param("kind"), Actor: v.Param("actor"), Member: v.Param("member"), Project: v.Param("project"), Since: v.Param("since"), Until: v.Param("until")}
 	err := page.read(v)

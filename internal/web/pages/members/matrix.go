@@ -280,7 +280,7 @@ func assigning(scope, member, role string, owner bool) any {
 func changeMatrix(v *ui.Visit) error {
 	scope, member, role := v.Field("in"), v.Field("member"), v.Field("role")
 	if !ui.IsOid(scope, "Scope") || !ui.IsOid(member, "Member") || role != "" && !ui.IsOid(role, "Role") {
-		return &ui.Error{Status: http.StatusBadRequest, Message: "The form names no project, member or role."}
+		return &ui.Error{Status: http.StatusBadRequest, Message: "The form has no valid project, member or role."}
 	}
 	_, err := v.API.Write(assigning(scope, member, role, v.Field("owner") != ""))
 	refused, err := ui.AsError(err)

@@ -20,9 +20,9 @@ type namesake struct{ Oid, Name, Link string }
 var namedBy = map[string]string{"Member": "Name=$Text|Nickname=$Text|Username=$Text", "Scope": "Name=$Text"}
 
 // assetNamed returns the Oid of the member or project in a field. The field contains an Oid or a
-// name; for an empty field, the result is "". If several assets have the name, all has each of them
-// with a link to this page with its Oid as the parameter. Errors: *ui.Error, 400 if no asset has
-// the name.
+// name; for an empty field, the result is "". If several assets have the name, the list all has an
+// entry for each of them. The link of an entry leads to this page, with the Oid of the asset as the
+// parameter. Errors: *ui.Error, 400 if no asset has the name.
 func assetNamed(v *ui.Visit, kind, param string) (oid string, all []namesake, err error) {
 	text := v.Param(param)
 	if text == "" || ui.IsOid(text, kind) {

@@ -272,7 +272,7 @@ func addValues(v *ui.Visit) error {
 	names := valueNames(text)
 	err := checkValues(names)
 	if err == nil && len(names) == 0 {
-		err = &ui.Error{Status: http.StatusBadRequest, Message: "Write values, one a line."}
+		err = &ui.Error{Status: http.StatusBadRequest, Message: "Write values, one per line."}
 	}
 	if err == nil {
 		err = notThere(v, list, names)
@@ -295,7 +295,7 @@ const maxNewValues = 500
 // checkValues refuses too many values and repeated values. Errors: *ui.Error.
 func checkValues(names []string) error {
 	if len(names) > maxNewValues {
-		return &ui.Error{Status: http.StatusBadRequest, Message: "Write at most 500 values at once, one a line."}
+		return &ui.Error{Status: http.StatusBadRequest, Message: "Write at most 500 values at once, one per line."}
 	}
 	before := map[string]bool{}
 	for _, name := range names {

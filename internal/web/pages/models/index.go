@@ -36,7 +36,7 @@ type modelPart struct {
 	DisplayName string
 	Kind        string `json:"AttributeType"`
 	Related     string `json:"RelatedAssetType.Name"`
-	ReverseName string // name of the reverse of a custom relation, which has no definition in the metadata
+	ReverseName string // of a custom relation: name of the reverse relation, which has no definition of its own
 	IsCustom    bool
 }
 
@@ -51,8 +51,8 @@ func typesQuery() ui.Query {
 	}
 }
 
-// readModel reads all types. If whole is true, it also reads all attributes and operations. If one
-// of them has no display name, it gets the text that the interface has for it.
+// readModel reads all types. If whole is true, it also reads all attributes and operations. A type,
+// attribute or operation without a display name gets the text that the interface has for it.
 func readModel(v *ui.Visit, whole bool) (*model, error) {
 	m := &model{byName: map[string]*modelType{}}
 	queries, into := []ui.Query{typesQuery()}, []any{&m.types}

@@ -56,7 +56,7 @@ const maxSought = 200
 func sought(v *ui.Visit, name string) (string, error) {
 	text := v.Param(name)
 	if !utf8.ValidString(text) {
-		return "", &ui.Error{Status: http.StatusBadRequest, Message: "What is searched for is no text."}
+		return "", &ui.Error{Status: http.StatusBadRequest, Message: "The search text is not valid UTF-8."}
 	}
 	if len(text) > maxSought {
 		return "", &ui.Error{Status: http.StatusBadRequest, Message: "Search for a shorter text: names have at most 67 characters."}

@@ -86,7 +86,7 @@ func TestConditionInWords(t *testing.T) {
 		"AssetState!='255'":    {[]string{"not Deleted"}, ""},
 		"AssetState='0','64'":  {[]string{"Future, Active"}, ""},
 		"AssetState='7'":       {[]string{"7"}, ""},
-		"AssetState='64';ID!=": {[]string{"Active", "not one that must stay"}, ""},
+		"AssetState='64';ID!=": {[]string{"Active", "not one that alds needs"}, ""},
 		"AssetState='64';Scope;Scope.AssetState!='255';Scope.SecurityScope.ParentMeAndUp[AssetState='255'].@Count='0'": {
 			[]string{"Active", "its Scope not deleted"}, "",
 		},

@@ -39,7 +39,8 @@ func (p *typePage) operate(rows []operationRow, roles []role) {
 	p.Sorted = slices.SortedFunc(maps.Values(p.Operations), func(a, b *typeOperation) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// nearer reports whether one ancestor type is nearer to the type of the page than the other.
+// nearer compares two ancestors of the type of the page. It reports whether the first is nearer to
+// this type than the second.
 func (p *typePage) nearer(one, other string) bool {
 	place := func(name string) int {
 		return slices.IndexFunc(p.Above, func(t *modelType) bool { return t.Name == name }) // -1: the type itself
@@ -86,11 +87,11 @@ func conditionInWords(filter string) (words []string, rest string) {
 		} else if term == "AssetState!='255'" {
 			words = append(words, "not Deleted")
 		} else if notTheses.MatchString(term) {
-			words = append(words, "not one that must stay")
+			words = append(words, "not one that alds needs")
 		} else if m := isThere.FindStringSubmatch(term); m != nil {
 			needed = append(needed, m[1])
 		} else if m := isLive.FindStringSubmatch(term); m != nil && slices.Contains(needed, m[1]) || isOpen.MatchString(term) {
-			continue // included in the text about needed
+			continue // included in the text about the relations in needed
 		} else {
 			left = append(left, strings.TrimSuffix(strings.TrimPrefix(term, "("), ")"))
 		}
@@ -168,8 +169,8 @@ var effects = map[string]string{
 	"MarkAsUnarchived":                       "Takes IsArchived back.",
 }
 
-// effectOf returns the description of the operation name of the type declared. It returns "" if
-// there is no description.
+// effectOf returns the description of the operation with this name, or "" if there is no
+// description. declared is the type that declares the operation.
 func effectOf(name, declared string) string {
 	return cmp.Or(effects[declared+"."+name], effects[name])
 }

@@ -280,9 +280,9 @@ func readValues(v *ui.Visit, page *typePage) error {
 	return err
 }
 
-// groups returns the attributes of a type, grouped by the type that declares or overrides
-// them. The group of the type itself comes first, then those of its ancestors, the nearest
-// first. It keeps attributes whose name or display name contains text, or whose kind equals
+// groups returns the attributes of a type, grouped by the type that declares or overrides them. The
+// group of the type itself comes first, then those of its ancestors, the nearest first. It keeps
+// attributes whose name or display name contains the search text, or whose kind equals the search
 // text.
 func groups(own string, attributes map[string]*attribute, text string, above []*modelType) []attributeGroup {
 	all := []attributeGroup{{From: own, Own: true}}

@@ -196,7 +196,7 @@ const (
 
 // unreadable returns the error for a parameter of the URL.
 func unreadable(name, wanted string) error {
-	return &ui.Error{Status: http.StatusBadRequest, Message: "The address has something else for " + name + " than " + wanted + "."}
+	return &ui.Error{Status: http.StatusBadRequest, Message: "The parameter " + name + " of the address must be " + wanted + "."}
 }
 
 // sortToken returns the sort term for the key of a column, or "".

@@ -143,7 +143,7 @@ func moveItem(v *ui.Visit) error {
 func moveTo(v *ui.Visit, p *project) error {
 	moved, to := v.Field("item"), v.Field("status")
 	if !isItem(moved) || to != "" && !ui.IsOid(to, "StoryStatus") {
-		return &ui.Error{Status: http.StatusBadRequest, Message: "Say which item has which status now."}
+		return &ui.Error{Status: http.StatusBadRequest, Message: "Select an item and its new status."}
 	}
 	var status any
 	if to != "" {

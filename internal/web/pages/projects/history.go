@@ -89,8 +89,9 @@ type starts struct {
 	unsure  map[string]bool // key: Oid of a first version, whose date an importer may have set; value: true
 }
 
-// first returns the index of the first instant, from the index from and before the index to, at
-// which a query finds the version. It returns to if there is no such instant.
+// first returns the index of the first instant at which a query finds the version. It looks at the
+// instants whose index is at least from and less than to. If a query finds the version at none of
+// them, the result is to.
 func (s starts) first(v *itemVersion, from, to int) int {
 	if s.unsure[v.Oid] {
 		moment := momentOf(v.Oid)
@@ -108,7 +109,7 @@ func momentOf(oid string) int64 {
 }
 
 // unsure returns the versions that follow no other version in the list, in the order of their
-// moments. Only the date of such a version may be set by an importer.
+// moments. Only such a version can have a date that an importer has set.
 func unsure(versions []itemVersion) []*itemVersion {
 	type end struct {
 		asset string
@@ -138,8 +139,8 @@ type wasThere func(assets []string, instants []time.Time) ([]bool, error)
 
 // begin finds out which first versions already existed at each instant. An imported date is never
 // later than the write. So a query as of one instant finds, in the order of moments, all versions
-// up to some version and none after it. Mostly it finds the last version, so begin asks for that
-// version first.
+// up to some version and none after it. Usually the query finds even the last version, so begin
+// asks for the last version first.
 func begin(versions []itemVersion, instants []time.Time, ask wasThere) (starts, error) {
 	first := unsure(versions)
 	s := starts{moments: make([]int64, len(instants)), unsure: make(map[string]bool, len(first))}
@@ -244,7 +245,7 @@ func (h *history) replay(count func(i int, v *itemVersion)) {
 
 // tooMany returns the error for too many versions.
 func tooMany() error {
-	return &ui.Error{Status: 400, Message: "More than " + strconv.Itoa(maxVersions) + " versions of items count for this. Take fewer days, or a project without those below it."}
+	return &ui.Error{Status: 400, Message: "More than " + strconv.Itoa(maxVersions) + " versions of items are needed for this. Select fewer days, or a project without its child projects."}
 }
 
 // readHistory reads the versions that were in effect in a project between the first and the
@@ -317,7 +318,8 @@ func (v *itemVersion) keep(known texts) {
 	}
 }
 
-// allOf returns all projects that count at one of the instants at least, and the project least.
+// allOf returns all projects that count at one or more instants. The project least is always in the
+// result.
 func allOf(scopes []map[string]bool, least string) []string {
 	all := map[string]bool{least: true}
 	for _, at := range scopes {
@@ -329,7 +331,7 @@ func allOf(scopes []map[string]bool, least string) []string {
 // asOf formats an instant for a query.
 func asOf(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// rowsAt runs one query per instant. The footer of the page shows only the first one.
+// rowsAt runs one query per instant. The footer of the page shows only the first query.
 func rowsAt(v *ui.Visit, instants []time.Time, of func(i int) ui.Query) ([][]ui.Reference, error) {
 	queries, rows, into := make([]ui.Query, len(instants)), make([][]ui.Reference, len(instants)), make([]any, len(instants))
 	for i, at := range instants {

@@ -30,9 +30,9 @@ type item struct {
 	Priority string      `json:"Priority.Name"`
 }
 
-// Attributes that pages select of items. The ToDo of an item and of its tasks and tests is
-// added here. The attribute AllocatedToDo has this sum, but the database needs ten times as
-// long for it.
+// Attributes that pages select of items. The method ToDo computes the sum of the ToDo of an
+// item and of its tasks and tests. The attribute AllocatedToDo has the same sum, but the database
+// needs ten times as long for it.
 var (
 	itemColumns    = []string{"Number", "Name", "AssetType", "AssetState", "Status.Name", "Owners.Nickname", "Estimate", "ToDo", "Children[AssetState!=$Dead].ToDo.@Sum"}
 	backlogColumns = append([]string{"Timebox.Name", "Priority.Name"}, itemColumns...)

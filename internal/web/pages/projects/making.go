@@ -21,7 +21,7 @@ func makingEpic(v *ui.Visit, project string) string {
 ]`, project))
 }
 
-// sprintDays is the length of the sprint in the request.
+// sprintDays is the length in days of the sprint that the request of makingSprint creates.
 const sprintDays = 14
 
 // makingSprint returns a link to the console with a request that creates a sprint. If schedule

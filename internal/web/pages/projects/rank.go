@@ -159,8 +159,8 @@ func keepReturn(v *ui.Visit) {
 	v.Request.URL = &u
 }
 
-// toView redirects from the URL of a form to the view with the form. The browser shows the URL
-// of the form after a refusal.
+// toView redirects from the URL of a form to the view with the form. A reader can request the URL
+// of the form, because the browser shows this URL after a refusal.
 func toView(view string) ui.Page {
 	return func(v *ui.Visit) error {
 		p := project{Oid: v.Request.PathValue("oid")}

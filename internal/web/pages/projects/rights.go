@@ -24,10 +24,9 @@ func (m *mine) ask(p *project) (q ui.Query, into *[]ui.Reference) {
 // 5.8.1.
 var writing = []string{"Role:1", "Role:2", "Role:3", "Role:4", "Role:5", "Role:6", "Role:7"}
 
-// decide sets the rights from the result of the query that ask returned. An empty result can
-// mean that the view has no items, or none of a kind that the reader can create. So in this
-// case, the reader's roles in projects decide whether the reader can add items. Errors:
-// *ui.Error.
+// decide sets the rights from the result of the query that ask returned. An empty result can mean
+// that the view has no items, or no items of a kind that the reader can create. So in this case,
+// the reader's roles in projects decide whether the reader can add items. Errors: *ui.Error.
 func (m *mine) decide(v *ui.Visit) error {
 	m.Changes = len(m.found) > 0
 	m.Adds = m.Changes || v.Member.Administers()

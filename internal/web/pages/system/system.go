@@ -167,8 +167,9 @@ func (p *systemPage) tasks() []work {
 // shortQuery limits the characters of a query in the table.
 const shortQuery = 300
 
-// withEmptyValues replaces the placeholders of values by empty values, so that the query can
-// be sent. The number of an Oid cannot be empty. Spec: interface 4.16.
+// withEmptyValues replaces the placeholders of values by empty values, so that the query can be
+// sent. It leaves the placeholder for the number of an Oid, because this number cannot be empty.
+// Spec: interface 4.16.
 var withEmptyValues = strings.NewReplacer(`'?'`, "''", `"?"`, `""`)
 
 // describeSlow sets where a query ran and the link to the console.

@@ -40,8 +40,8 @@ func (f *webhookForm) unknown(v *ui.Visit, refusal string) (string, error) {
 	return refusal, nil
 }
 
-// missing returns the first attribute of a path that its type does not have, or "" if all
-// exist.
+// missing returns the first attribute of a path that does not exist, or "" if all attributes of the
+// path exist. from is the type at which the path starts.
 func missing(m *ui.Model, from, path string) string {
 	for name := range strings.SplitSeq(path, ".") {
 		t := m.Types[from]

@@ -68,7 +68,7 @@ func (w *webhook) Latency() string {
 	return latencyText(time.Duration(*w.Health.LastLatency * float64(time.Second)))
 }
 
-// latencyText formats a duration for comparison with others.
+// latencyText formats a duration so that readers can compare it with other durations.
 func latencyText(d time.Duration) string {
 	switch {
 	case d < time.Second:

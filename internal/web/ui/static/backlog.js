@@ -76,7 +76,7 @@
     if (held && !held.contains(e.relatedTarget) && e.relatedTarget) drop(false);
   });
 
-  // A row can be dragged only by its first cells, so that its text can be selected.
+  // A row can be dragged only by its first cells, so that the text in the other cells can be selected.
   const row = e => e.target.closest && e.target.closest('#items tbody tr');
   document.addEventListener('mousedown', e => {
     const cell = form() && e.target.closest('#items td.grip');

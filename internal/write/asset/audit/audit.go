@@ -76,7 +76,7 @@ func Insert(ctx context.Context, tx *db.Tx, r Row) (quiet bool, err error) {
 		` SELECT ?, ?, ?, ` + tx.Dialect().NowMicros + `, ?, ?, ?, ?, ?, ?, ` + from
 	if tx.Dialect().Returning {
 		err = tx.QueryRow(ctx, insert+` RETURNING fan_state <> 0`, args...).Scan(&quiet)
-	} else { // the statement goes to the server together with the next one
+	} else { // the statement goes to the database server together with the next statement
 		_, err = tx.Later().Exec(ctx, insert, args...)
 	}
 	if err != nil {
@@ -86,9 +86,10 @@ func Insert(ctx context.Context, tx *db.Tx, r Row) (quiet bool, err error) {
 }
 
 // generations returns the end of the statement of Insert, and the arguments for it. This end
-// selects the values of two columns. generation is the generation of the subscriptions. fan_state
-// is 1 if no fan-out is needed. If the generation of the model is not Model, the value for the
-// column generation is NULL. The column refuses NULL; see RefusesModel.
+// selects the values of two columns. The column generation gets the generation of the subscriptions.
+// The column fan_state gets 1 if no fan-out is needed, else 0. If the generation of the model is
+// not Model, the value for the column generation is NULL. The column refuses NULL; see
+// RefusesModel.
 func (r *Row) generations() (from string, args []any) {
 	ifCurrent := func(value string) string {
 		return `CASE m.value WHEN ` + strconv.FormatInt(r.Model, 10) + ` THEN ` + value + ` END`

@@ -15,9 +15,10 @@ const (
 )
 
 // Outcome finds out whether a commit happened if the answer to the commit was lost. lost is the
-// error of the commit. Outcome calls happened until the database answers. It returns nil if the
-// commit happened.
-// Errors: fault.Transient if nothing was changed; lost if the database does not answer in time.
+// error of the commit. Outcome calls l.happened until the database answers. It returns nil if
+// the commit happened.
+// Errors: fault.Transient if nothing was changed; the error lost if the database does not answer in
+// time.
 func (l *Log) Outcome(ctx context.Context, member int64, request string, lost error) error {
 	var marker int64
 	for range outcomeTries {
@@ -65,7 +66,7 @@ func (l *Log) newMarker(ctx context.Context) (id int64, err error) {
 // If the insert succeeds, the request was not committed. It can never be committed, because its
 // request id is now taken. If the insert is refused, another audit row has the request id. If the
 // id of that row is not marker, the request was committed. If the id is marker, an earlier call
-// of happened inserted the row, and the answer to that call was lost.
+// of this function inserted the row, and the answer to that call was lost.
 func (l *Log) happened(ctx context.Context, member int64, request string, marker int64) (bool, error) {
 	err := l.db.Small(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO audit`+

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Judged(m) }
 
-// If the answer to the commit of the marker is lost, too, the next call of happened finds the
+// If the answer to the commit of the marker is lost, too, the next call of Log.happened finds the
 // marker. That call must not mistake the marker for the audit row of the request.
 func TestLostMarkerAnswer(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {

@@ -64,8 +64,8 @@ type Finder struct {
 	Tx    *db.Tx
 	Model *meta.Model
 	Who   auth.Actor
-	// Seen returns the assets in all that the caller may see. types contains the types of these
-	// assets.
+	// Seen removes the assets that the caller may not see from the list all, and returns the rest.
+	// types contains the types of the assets.
 	Seen func(ctx context.Context, types []*meta.Type, all []Hit) ([]Hit, error)
 }
 
@@ -140,7 +140,7 @@ func matching(found []Hit, name string, a *meta.Attr) []int64 {
 }
 
 // tag returns the text that attribute a stores for a name. If its kind is LocalizerTag, the text
-// is a localization tag, such as Role.Name'Observer for Observer; else it is the name.
+// is a localization tag, such as Role.Name'Observer for Observer; else the text is the name itself.
 func tag(a *meta.Attr, name string) string {
 	if a.Kind == meta.LocalizerTag {
 		return a.Token() + "'" + name

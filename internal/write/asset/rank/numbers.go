@@ -14,10 +14,10 @@ const Max = int64(1)<<31 - 1
 // Step is the number by which each new rank increases the value of a sequence of ranks.
 const Step = int64(32)
 
-// New assets get their ranks from the sequence of their rank space: the multiples of Step up to
-// half, and above it the multiples of upperStep. Assets that are ranked relative to another asset
-// get the numbers between these. So concurrent writers never use the same rank. A move to the
-// front uses the rank that is Step below the first rank.
+// New assets get their ranks from the sequence of their rank space. These ranks are the multiples of
+// Step up to the constant half, and above half the multiples of upperStep. Assets that are ranked
+// relative to another asset get the numbers between these ranks. So concurrent writers never use the
+// same rank. A move to the front uses a rank that is about one Step below the first rank.
 const (
 	begin     = int64(1) << 24 // first value of a sequence; leaves room for half a million moves to the front
 	half      = int64(1) << 30
@@ -56,7 +56,7 @@ func atValue(v int64) int64 {
 }
 
 // valueAbove returns the least value of a sequence for which all ranks that are allocated
-// afterwards are above used. used is the greatest rank in use.
+// afterwards are above the greatest rank in use. The parameter used is that rank.
 func valueAbove(used int64) int64 {
 	if used <= half {
 		return roundUp(used, Step)
@@ -81,8 +81,9 @@ func isSequences(rank int64) bool { return rank%stepAt(rank) == 0 }
 // ceiling returns the next rank of the sequence above a rank.
 func ceiling(rank int64) int64 { return rank - rank%stepAt(rank) + stepAt(rank) }
 
-// middle returns the rank halfway between two ranks. If that rank belongs to the sequence, it
-// returns a number next to it. It returns false if there is no free number between the two ranks.
+// middle returns the rank halfway between two ranks. If that rank belongs to the sequence, middle
+// returns a number next to that rank. It returns false if there is no free number between the two
+// ranks.
 func middle(lower, upper int64) (int64, bool) {
 	at := lower + (upper-lower)/2
 	for _, rank := range [...]int64{at, at + 1, at - 1} {
@@ -94,8 +95,8 @@ func middle(lower, upper int64) (int64, bool) {
 }
 
 // between returns a rank between two ranks. Usually it is the middle. If lower is 0, no asset is
-// before upper; the result is then one Step below upper, unless upper is too small. between
-// returns false if there is no room.
+// before upper; the result is then about one Step below upper, unless upper is too small.
+// between returns false if there is no room.
 func between(lower, upper int64) (int64, bool) {
 	if lower == 0 && upper > 2*Step {
 		return offSequence(upper - Step), true

@@ -2,7 +2,8 @@ package rank
 
 import "testing"
 
-// The sequence never reaches a rank twice, and continues above every rank in use, in both halves.
+// The sequence never reaches a rank twice, and continues above every rank in use, in both halves of
+// the ranks.
 func TestSequenceContinuesAboveRanksInUse(t *testing.T) {
 	for _, used := range []int64{1, Step, Step + 1, begin, half - 1, half, half + 1, half + 2*upperStep - 1, Max - 2*upperStep} {
 		first := valueAbove(used) + 1 // the first value after the initial value of the sequence

@@ -109,7 +109,7 @@ func (k *Allocator) once(ctx context.Context, batch []*waiter) {
 const firstNumber = 1001
 
 // createSequences creates sequences. Sequences of Numbers begin with firstNumber, and sequences
-// of ranks above the greatest rank in use. A row that another process has created meanwhile is
+// of ranks begin above the greatest rank in use. A row that another process has created meanwhile is
 // not changed.
 func createSequences(ctx context.Context, tx *db.Tx, batch []*waiter, names []string) error {
 	values := make([]int64, len(names))
@@ -207,8 +207,8 @@ const momentSequence = "moment"
 
 // move increases the named sequences that exist, and then the sequence of moments if moments is
 // not 0. It returns the last value of each increased sequence, and the time of the moments. If tx
-// is nil, move sends all statements to the server at once, as a separate transaction. The row of
-// the moments, which all writers need, is then not locked during a round trip.
+// is nil, move sends all statements to the database server at once, as a separate transaction. The
+// row of the moments, which all writers need, is then not locked during a round trip.
 func (k *Allocator) move(
 	ctx context.Context, tx *db.Tx, moments int64, names []string, by map[string]int64,
 ) (last map[string]int64, at int64, err error) {
@@ -234,7 +234,7 @@ func (k *Allocator) move(
 		const update = `UPDATE sequence SET value = LAST_INSERT_ID(value + ?) WHERE name = ?`
 		statements = append(statements, db.Statement{Query: update, Args: []any{by[name], name}})
 	}
-	if moments > 0 { // last, so that its row is locked for the shortest time
+	if moments > 0 { // the last statement, so that its row is locked for the shortest time
 		statements = append(statements, takeMoments(k.db.Dialect, moments))
 	}
 	rows, ids, err := k.db.Together(ctx, statements...)
@@ -272,8 +272,8 @@ const stampBits = 32
 
 // takeMoments returns a statement that does the same as stampMoments. Its LAST_INSERT_ID contains
 // the last moment in the upper bits, and the time of that moment in the lower stampBits bits. The
-// statement computes the time twice instead of using the assigned value. The reason: an
-// assignment uses the result of an earlier assignment on some servers, but not on others.
+// statement computes the time twice instead of using the assigned value. The reason: on some
+// database servers an assignment uses the result of an earlier assignment, and on others it does not.
 func takeMoments(d *db.Dialect, n int64) db.Statement {
 	stamp := d.Greatest + `(stamped_at, ` + d.NowMillis + `)`
 	return db.Statement{

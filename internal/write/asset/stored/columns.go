@@ -17,7 +17,7 @@ var fixed = []string{
 // changing are the fixed columns that every change writes. Some changes also write state.
 var changing = []string{"moment", "audit_id", "changed_at", "changed_by"}
 
-// keyColumns are the columns in the indexes of asset, except the fixed ones.
+// keyColumns are the columns in the indexes of the table asset, except the fixed columns.
 var keyColumns = []string{
 	"number", "scope_id", "parent_id", "super_id", "timebox_id", "team_id", "status_id", "order_key",
 }
@@ -32,7 +32,7 @@ type Columns struct {
 	description     int      // slot of description; -1 if the model does not have it
 }
 
-// NewColumns returns the columns for a database. slots are those of a model.
+// NewColumns returns the columns for a database. slots are the columns of a model.
 func NewColumns(slots []meta.Column, d *db.Dialect) *Columns {
 	c := &Columns{Slots: slots, prepares: d.IsAlone, description: -1}
 	c.all = append(c.all, fixed...)
@@ -51,12 +51,13 @@ func NewColumns(slots []meta.Column, d *db.Dialect) *Columns {
 // Prepared reports whether statements for a few assets are prepared.
 func (c *Columns) Prepared() bool { return c.prepares }
 
-// All returns the columns from which an asset is read, except those of hashes: id, type, state, moment,
-// audit_id, created_moment, created_at, created_by, changed_at, changed_by, the slots and attrs.
+// All returns the columns from which an asset is read, except the columns of hashes: id, type,
+// state, moment, audit_id, created_moment, created_at, created_by, changed_at, changed_by, the
+// slots and attrs.
 func (c *Columns) All() []string { return c.all }
 
-// Copied returns the columns that versions copy from asset, separated by commas, and the expressions
-// that copy them, in the same order.
+// Copied returns the columns that versions copy from the table asset, separated by commas, and the
+// expressions that copy them, in the same order.
 func (c *Columns) Copied() (columns, expressions string) { return c.copied, c.copying }
 
 // Set contains the columns of a statement about assets, except the fixed columns. It contains every
@@ -64,7 +65,7 @@ func (c *Columns) Copied() (columns, expressions string) { return c.copied, c.co
 type Set struct {
 	slots  []int
 	attrs  bool
-	folded bool  // needed if a text may change
+	folded bool  // true if a text may change
 	hashes []int // indexes in db.LongTexts
 }
 
@@ -72,8 +73,8 @@ type Set struct {
 // columns would save less than the preparation of another statement costs.
 const fewRows = 16
 
-// needed returns the columns for n rows. needs reports whether row i needs a slot, and attrs whether
-// it needs the column attrs.
+// needed returns the columns for n rows. The function needs reports whether row i needs a slot. The
+// function attrs reports whether row i needs the column attrs.
 func (c *Columns) needed(n int, needs func(i, slot int) bool, attrs func(i int) bool) Set {
 	var set Set
 	for slot := range c.Slots {
@@ -86,9 +87,9 @@ func (c *Columns) needed(n int, needs func(i, slot int) bool, attrs func(i int) 
 	return set
 }
 
-// Changed returns the columns that contain all changes of n rows. row returns the current values
-// of row i, and its stored values. The set contains a column of an index only if its value
-// changes in some row, even if there are few rows. The reason: SQLite writes an index again
+// Changed returns the columns that contain all changes of n rows. The function row returns the
+// current values and the stored values of row i. The set contains a column of an index only if its
+// value changes in some row, even if there are few rows. The reason: SQLite writes an index again
 // whenever one of its columns is set.
 func (c *Columns) Changed(n int, row func(i int) (now, was *Values)) Set {
 	changed := func(i, slot int) bool {

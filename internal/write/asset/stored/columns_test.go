@@ -11,7 +11,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// keyColumns are the columns in the indexes of asset. An update omits them unless they change.
+// keyColumns are the columns in the indexes of the table asset. An update omits them unless they
+// change.
 func TestKeyColumns(t *testing.T) {
 	d := testdb.SQLite(t)
 	named, err := db.Column[string](t.Context(), d, `SELECT DISTINCT c.name FROM pragma_index_list(?) i, pragma_index_info(i.name) c`, "asset")

@@ -9,7 +9,7 @@ import (
 )
 
 // maxFolded limits the bytes of the folded forms of all texts of an asset, because they are
-// sent to the server as one value.
+// sent to the database server as one value.
 const maxFolded = 16<<20 - 64<<10
 
 // isText reports whether a slot holds text.

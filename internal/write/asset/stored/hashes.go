@@ -17,7 +17,7 @@ const (
 	inFolded
 )
 
-// longText returns one of the long texts as it is stored. The parameter which is the index of the
+// longText returns one of the long texts as it is stored. The last parameter is the index of the
 // text in db.LongTexts. For attrs that fit into the row, longText returns an empty text.
 func (c *Columns) longText(v *Values, which int) (text string) {
 	switch which {
@@ -37,8 +37,8 @@ func (c *Columns) longText(v *Values, which int) (text string) {
 	return text
 }
 
-// sameText reports whether two versions have the same long text. The parameter which is the index
-// of the text in db.LongTexts.
+// sameText reports whether two versions have the same long text. The last parameter is the index of
+// the text in db.LongTexts.
 func (c *Columns) sameText(v, other *Values, which int) bool {
 	sameSlot := func(slot int) bool { return v.Slots[slot] == other.Slots[slot] }
 	switch which {

@@ -28,8 +28,8 @@ type Asset struct {
 // MoveTexts moves long texts to asset_text. It moves a text out of the version that was current
 // before the batch if the asset still has the text. A text that is already in asset_text stays
 // there, because no other writer removes it while the assets are locked. Descriptions are copied
-// inside the database. JSON documents are sent to the database, because servers print the same
-// document differently.
+// inside the database. JSON documents are sent to the database, because database servers of
+// different products print the same document differently.
 func (c *Columns) MoveTexts(ctx context.Context, tx *db.Tx, assets []Asset) error {
 	var moved [len(db.LongTexts)][]Asset
 	var documents [][]any

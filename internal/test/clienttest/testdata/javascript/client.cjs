@@ -83,7 +83,7 @@ async function calls() {
       const { status, data } = await refused(v1.create('Story', { Nmae: 'x', Scope: scope }))
       check('refusal', status === 400 && data.exceptions[0].message === 'Unknown AttributeDefinition: Story.Nmae', data)
     },
-    'an asset that is not there': async () => {
+    'a request for an asset that does not exist': async () => {
       const { status, data } = await refused(v1.update('Story:99999999', { Name: 'x' }))
       check('refusal', status === 404 && data.exceptions[0].message === 'Not Found', data)
     },

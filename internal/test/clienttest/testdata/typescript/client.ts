@@ -42,7 +42,7 @@ async function main(): Promise<void> {
 
   must("getAsset", await client.GET("/rest-1.v1/Data/{type}/{id}", { params: { path: { type: "Story", id }, query: { sel: "Name" } } }));
   const gone = await client.GET("/rest-1.v1/Data/{type}/{id}", { params: { path: { type: "Story", id: 987654321 } } });
-  expect("the status of an asset that is not there", gone.response.status, 404);
+  expect("the status of a request for an asset that does not exist", gone.response.status, 404);
 
   const hook = must("createWebhook", await client.POST("/api/webhook", {
     body: { webhookId: "generated", url: "http://127.0.0.1:9/", enabled: false, eventTypes: [{ type: "AssetChanged", from: "Story", attributes: ["Name"], select: ["Name"] }] },
