@@ -52,7 +52,7 @@ func TestParseXML(t *testing.T) {
 		"a byte order mark":            {"\xef\xbb\xbf<a b='c'>d</a>", `<a@3 b="c"@9 "d"@12>`},
 		"white space in front":         {" \r\n<a/>", `<a@3 ""@3>`},
 		"prefixes":                     {`<p:a xmlns:p="u" xmlns="v" p:b="1" b="2"><c/></p:a>`, `<a@0 xmlns:p="u"@14 xmlns="v"@24 p:b="1"@32 b="2"@38 ""@0 <c@41 ""@41>>`},
-		"characters of four bytes":     {`<a>🍎<b/></a>`, `3 text`},
+		"characters of four bytes":     {`<a>🍎<b/></a>`, `3 an element has both`},
 		"all that is no ASCII":         {`<é ü="ß">🍎</é>`, `<é@0 ü="ß"@8 "🍎"@12>`},
 		"16 attributes":                {`<a ` + attributes(16) + `/>`, `<a@0`},
 		"a hundred within each other":  {strings.Repeat("<a>", 100) + strings.Repeat("</a>", 100), `<a@0`},

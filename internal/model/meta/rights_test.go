@@ -68,7 +68,7 @@ func TestBrokenRightsAreRefused(t *testing.T) {
 		"roles: {Tester: 99}":                                                          "below 16",
 		"kinds: {a: {types: [Story]}}\nlie: {Schedule: Timeboxes, Timebox: Schedule}":  "Timebox.Schedule leads to no project",
 		"kinds: {a: {types: [Story]}}\nlie: {BuildRun: Status}":                        "BuildRun.Status leads to no project",
-		"kinds: {a: {types: [Story]}}\non: {Link: Asset, Story: Super, Epic: Super}":   "Story.Super leads to what hangs on others",
+		"kinds: {a: {types: [Story]}}\non: {Link: Asset, Story: Super, Epic: Super}":   "Story.Super leads to assets whose rights depend on other assets",
 	} {
 		s, err := parse(modelFile)
 		if err == nil {
