@@ -54,7 +54,7 @@ type draft struct {
 	dirty  bool   // true if the command changed something
 	forced bool   // true if the command changed something that no column contains; the row then gets a version
 	links  int    // number of links and values that the command began or ended
-	holds  bool   // true if the row stores a relation that the command writes from its other end
+	holds  bool   // true if the row stores a relation that the command writes from the other end of the relation
 }
 
 // imported contains the values that an import sets for a new asset: its creator, the member who

@@ -69,6 +69,30 @@ func TestManyTexts(t *testing.T) {
 	})
 }
 
+// The folded forms of an asset are stored once, too. Changes of texts that need no folded form do not
+// store them again.
+func TestFoldedFormsAreStoredOnce(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0", "Description", strings.Repeat("ÄÖ ", 100), "Benefits", "plain"))
+		inRow := func(want string) {
+			t.Helper()
+			w.expect(want, `SELECT CASE WHEN folded IS NULL THEN 0 ELSE 1 END FROM asset_version WHERE id = 1001 ORDER BY moment`)
+		}
+		for _, c := range []*asset.Command{
+			update("Story:1001", "Estimate", "1"), update("Story:1001", "Name", "plain"), update("Story:1001", "Reference", "plain"),
+			update("Story:1001", "Benefits", "still plain"), update("Story:1001", "Benefits", ""),
+		} {
+			w.must(c)
+		}
+		inRow("0\n0\n0\n0\n0\n0\n")
+		w.must(update("Story:1001", "Name", "Ä"))
+		w.must(update("Story:1001", "Benefits", "Ä"))
+		w.must(update("Story:1001", "Benefits", "plain"))
+		inRow("0\n0\n0\n0\n0\n0\n1\n1\n1\n")
+		w.sound()
+	})
+}
+
 // An earlier release stored a long text in every version. At the next change of the asset, the
 // text moves to asset_text. The new version and the version before it then refer to asset_text.
 // Older versions stay as they are.

@@ -19,8 +19,8 @@ import (
 // after it has locked its assets.
 type Demand struct {
 	Moments int64              // number of moments
-	Others  map[string]int64   // key: sequence of Numbers or ranks; value: how much to add to it
-	Ranked  map[string][]int64 // key: sequence of ranks; value: codes of the types that share it
+	Others  map[string]int64   // key: name of a sequence of Numbers or of ranks; value: how much to add to the sequence
+	Ranked  map[string][]int64 // key: name of a sequence of ranks; value: codes of the types that share the sequence
 }
 
 // Allocation contains the first value of each sequence of a Demand, and the time of the

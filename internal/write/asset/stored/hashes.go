@@ -3,6 +3,7 @@ package stored
 import (
 	"slices"
 
+	"github.com/alds-dev/alds/internal/base/folding"
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
@@ -47,12 +48,36 @@ func (c *Columns) sameText(v, other *Values, which int) bool {
 	case inAttrs:
 		return slices.Equal(v.Attrs, other.Attrs)
 	}
+	return c.sameFolded(v, other)
+}
+
+// sameFolded reports whether two versions have the same folded forms. These depend only on the texts that are
+// not plain.
+func (c *Columns) sameFolded(v, other *Values) bool {
 	for slot := range c.Slots {
-		if c.isText(slot) && !sameSlot(slot) {
+		x, y := v.Slots[slot], other.Slots[slot]
+		if c.isText(slot) && x != y && !(hasNoForm(x) && hasNoForm(y)) {
 			return false
 		}
 	}
-	return slices.Equal(v.Attrs, other.Attrs)
+	return slices.Equal(v.Attrs, other.Attrs) || slices.Equal(v.Attrs.withForms(), other.Attrs.withForms())
+}
+
+// hasNoForm reports whether no folded form of the value of a slot is stored.
+func hasNoForm(x any) bool {
+	text, ok := x.(string)
+	return !ok || folding.IsPlain(text)
+}
+
+// withForms returns the values whose folded forms are stored.
+func (as Attrs) withForms() Attrs {
+	var all Attrs
+	for _, x := range as {
+		if !x.isPlain() {
+			all = append(all, x)
+		}
+	}
+	return all
 }
 
 // Hash sets the hashes of the version v. The parameter was is the version before the batch, or
