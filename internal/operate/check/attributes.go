@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 
@@ -10,7 +9,6 @@ import (
 
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/value"
-	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // shape describes where the rows of a type store their attributes.
@@ -60,30 +58,37 @@ func (c *checker) shapes() map[*meta.Type]*shape {
 // value of the wrong kind, or without a value for a required attribute.
 func (c *checker) attributes(ctx context.Context) error {
 	shapes := c.shapes()
-	names := []string{"id", "moment", "type"}
-	for _, col := range c.all {
-		names = append(names, col.Name)
-	}
 	var id, moment int64
 	var code int
-	slots := make([]sql.RawBytes, len(c.all))
-	var attrs sql.RawBytes
 	into := []any{&id, &moment, &code}
-	for i := range slots {
-		into = append(into, &slots[i])
+	query := "SELECT v.id, v.moment, v.type, "
+	slots := make([]longText, len(c.all))
+	for i, col := range c.all {
+		into = append(into, slots[i].into()...)
+		query += ofChanged(col.Name) + ", "
 	}
-	into = append(into, &attrs)
+	var attrs longText
+	into = append(into, attrs.into()...)
+	query += ofChanged("attrs")
+	var of *meta.Type         // the type of the version whose attrs were read last
+	var given map[string]bool // the result of readAttrs for this version
+	var unreadable error
 	return c.eachIn(ctx, byVersion, func(scan row) error {
 		if err := scan(into...); err != nil {
 			return err
 		}
+		text := attrs.get()
+		for i := range slots {
+			slots[i].get()
+		}
 		t := c.concrete(code)
 		if t == nil {
+			of = nil
 			return nil // the check "versions" reports it
 		}
 		s := shapes[t]
-		for i, v := range slots {
-			if v != nil && !s.slots[i] {
+		for i := range slots {
+			if slots[i].last.Valid && !s.slots[i] {
 				err := c.report("asset_version", id,
 					"moment %d has a value in the column %s, but no attribute of %s is stored there",
 					moment, c.all[i].Name, t.Name)
@@ -92,26 +97,29 @@ func (c *checker) attributes(ctx context.Context) error {
 				}
 			}
 		}
-		given, err := readAttrs(s, attrs)
-		if err != nil {
-			return c.report("asset_version", id, "moment %d: attrs: %v", moment, err)
+		if !attrs.isSame || t != of {
+			given, unreadable = readAttrs(s, text.String)
+			of = t
+		}
+		if unreadable != nil {
+			return c.report("asset_version", id, "moment %d: attrs: %v", moment, unreadable)
 		}
 		for _, a := range s.required {
 			has := given[a.Place.Column]
 			if a.Place.Kind == meta.InColumn {
-				has = len(slots[a.Place.Slot]) > 0
+				has = slots[a.Place.Slot].last.String != ""
 			}
 			if !has && !c.seeds[id] {
 				return c.report("asset_version", id, "moment %d has no %s", moment, a.Token())
 			}
 		}
 		return nil
-	}, `SELECT `+db.OfVersions("v", append(names, "attrs"))+` FROM asset_version v WHERE {v.id} ORDER BY v.id, v.moment`)
+	}, query+` FROM asset_version v WHERE {v.id} ORDER BY v.id, v.moment`)
 }
 
 // readAttrs reads the JSON of a row. In the result, a key is true if its value is not the empty
 // text. readAttrs returns an error for invalid JSON, an unknown key, or a value of the wrong kind.
-func readAttrs(s *shape, text []byte) (given map[string]bool, err error) {
+func readAttrs(s *shape, text string) (given map[string]bool, err error) {
 	given = map[string]bool{}
 	err = value.Members(text, func(key string, v jsontext.Token) error {
 		a, ok := s.keys[key]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -363,6 +364,33 @@ func damaged(t *testing.T, d *db.DB, rule string, statements ...string) string {
 		t.Fatalf("%q: %v", statements, err)
 	}
 	return b.String()
+}
+
+// TestALongTextIsReadOnce checks an asset with a hundred versions that share a text of 1 MB. The memory that
+// a check allocates must not grow with the number of versions.
+func TestALongTextIsReadOnce(t *testing.T) {
+	d := testdb.SQLite(t)
+	build(t, d)
+	e := bulk.New(asset.New(d, model, logins{}, nil, nil), find.New(d, model))
+	changes := []string{`{"oid": "Scope:1001", "update": {"Description": "` + strings.Repeat("Ä long text. ", 80_000) + `"}}`}
+	for n := range 100 {
+		changes = append(changes, fmt.Sprintf(`{"oid": "Scope:1001", "update": {"Reference": "%d"}}`, n))
+	}
+	for _, change := range changes {
+		got, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(change)})
+		if err != nil || !strings.Contains(string(got), `"commandFailures":{"commands":[],`) {
+			t.Fatalf("%.300s: %v", got, err)
+		}
+	}
+	for _, rule := range []string{"attributes", "folded texts"} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		found := damaged(t, d, rule)
+		runtime.ReadMemStats(&after)
+		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; found != "" || mib > 60 {
+			t.Errorf("the check %s allocates %d MiB, at most 60; it finds %s", rule, mib, found)
+		}
+	}
 }
 
 // TestManyLinksAreNotCounted expects that a repair stores the same number as a write. Otherwise the next

@@ -12,39 +12,46 @@ import (
 	"github.com/alds-dev/alds/internal/base/folding"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/value"
-	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // folded checks the stored folded forms (the forms that comparisons use) of the texts of each
 // version. Every text that needs a folded form must have one, and no other text may have one. The
 // check "current version" compares the folded forms of assets.
 func (c *checker) folded(ctx context.Context) error {
-	var names []string
-	query := "SELECT v.id, v.moment, " + db.OfVersions("v", []string{"attrs", "folded"})
+	var id, moment int64
+	var attrs, kept longText
+	into := slices.Concat([]any{&id, &moment}, attrs.into(), kept.into())
+	query := "SELECT v.id, v.moment, " + ofChanged("attrs") + ", " + ofChanged("folded")
+	texts := map[string]*longText{}
 	for _, col := range c.all {
 		if col.Kind == meta.Str || col.Kind == meta.Long {
-			names = append(names, col.Name)
-			query += ", " + db.OfVersion("v", col.Name)
+			texts[col.Name] = &longText{}
+			into = append(into, texts[col.Name].into()...)
+			query += ", " + ofChanged(col.Name)
 		}
 	}
-	var id, moment int64
-	var attrs, kept sql.RawBytes
-	texts := make([]sql.NullString, len(names))
-	into := []any{&id, &moment, &attrs, &kept}
-	for i := range texts {
-		into = append(into, &texts[i])
-	}
+	var forms folder
+	var inAttrs, got map[string]string // the texts of attrs, and the stored folded forms
 	return c.eachIn(ctx, byVersion, func(scan row) error {
 		if err := scan(into...); err != nil {
 			return err
 		}
-		want, got := textsIn(attrs), textsIn(kept)
-		for i, name := range names {
-			want[name] = texts[i].String
+		if text := attrs.get(); !attrs.isSame {
+			inAttrs = textsIn(text.String)
 		}
-		maps.DeleteFunc(want, func(_, text string) bool { return folding.IsPlain(text) })
+		if text := kept.get(); !kept.isSame {
+			got = textsIn(text.String)
+		}
+		want := maps.Clone(inAttrs)
+		for name, text := range texts {
+			want[name] = text.get().String
+		}
 		for key, text := range want {
-			want[key] = folding.Of(text)
+			if form := forms.of(key, text); form != "" {
+				want[key] = form
+			} else {
+				delete(want, key)
+			}
 		}
 		if !maps.Equal(want, got) {
 			stored := objectOf(want)
@@ -56,6 +63,26 @@ func (c *checker) folded(ctx context.Context) error {
 		}
 		return nil
 	}, query+" FROM asset_version v WHERE {v.id} ORDER BY v.id, v.moment")
+}
+
+// folder computes the folded forms of texts. It keeps the latest form of each key, because most versions
+// of an asset have the same long texts.
+type folder map[string]struct{ text, form string }
+
+// of returns the folded form of the text of a key, or "" if the text needs no folded form.
+func (f *folder) of(key, text string) string {
+	if last, ok := (*f)[key]; ok && last.text == text {
+		return last.form
+	}
+	form := ""
+	if !folding.IsPlain(text) {
+		form = folding.Of(text)
+	}
+	if *f == nil {
+		*f = folder{}
+	}
+	(*f)[key] = struct{ text, form string }{text, form}
+	return form
 }
 
 // comments expects that each audit has the folded form of its comment, if the comment needs a
@@ -97,7 +124,7 @@ func objectOf(texts map[string]string) any {
 
 // textsIn returns the texts of a stored JSON object by key. It ignores invalid JSON, which the
 // check "attributes" reports.
-func textsIn(object []byte) map[string]string {
+func textsIn[T ~string | ~[]byte](object T) map[string]string {
 	all := map[string]string{}
 	_ = value.Members(object, func(key string, v jsontext.Token) error {
 		if v.Kind() == '"' {

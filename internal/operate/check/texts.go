@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/store/db"
 )
@@ -72,4 +73,34 @@ func (c *checker) storedTexts(ctx context.Context) error {
 		return nil
 	}, `SELECT x.asset_id, x.hash, x.text, `+db.UnusedText+` AND NOT EXISTS (SELECT 1 FROM asset a`+of+`))`+
 		` FROM asset_text x WHERE {x.asset_id} ORDER BY x.asset_id, x.hash`)
+}
+
+// longText is one column of the versions of assets. The versions are read in the order of ids and moments.
+// A long text that several versions share is read only once for these versions.
+type longText struct {
+	isSame bool           // the previous version of the asset has the same text in asset_text
+	text   sql.NullString // NULL if isSame is true
+	last   sql.NullString // the value of the latest version that was read
+}
+
+// into returns where to scan the values of ofChanged.
+func (l *longText) into() []any { return []any{&l.isSame, &l.text} }
+
+// get returns the value of the version that was scanned. It must be called for every version.
+func (l *longText) get() sql.NullString {
+	if !l.isSame {
+		l.last = l.text
+	}
+	return l.last
+}
+
+// ofChanged returns two expressions for a column of asset_version v, for longText.into.
+func ofChanged(column string) string {
+	if !slices.Contains(db.LongTexts[:], column) {
+		return "0, v." + column
+	}
+	hash := db.HashColumn(column)
+	isSame := "COALESCE(v." + hash + " = (SELECT w." + hash + " FROM asset_version w WHERE w.id = v.id AND w.moment < v.moment" +
+		" ORDER BY w.moment DESC LIMIT 1), 0)"
+	return isSame + ", CASE WHEN " + isSame + " = 1 THEN NULL ELSE " + db.OfVersion("v", column) + " END"
 }

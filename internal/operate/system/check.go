@@ -92,7 +92,7 @@ func (s *Service) Start(ctx context.Context, who auth.Actor) (State, error) {
 	case s.starts <- c:
 	default: // an earlier check of this process lost its lease and still runs
 		s.end(ctx, c, brokenOff, nil, nil)
-		return State{}, fault.Transientf(nil, "The check before is still ending; try again")
+		return State{}, fault.Transientf(nil, "The previous check is still ending; try again")
 	}
 	return s.state(ctx)
 }
