@@ -20,7 +20,7 @@ type receiver struct {
 	posts  atomic.Int64
 	last   atomic.Int64 // arrival of the newest request, in ns since 1970
 
-	timed bool // true: fill arrived, for which every body is searched
+	timed bool // true: record when each event arrived; every body is then searched for its events
 
 	mu        sync.Mutex
 	bodies    [][]byte // at most maxBodies

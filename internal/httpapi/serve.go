@@ -152,8 +152,8 @@ func (x *exchange) worked() {
 	}
 }
 
-// admitHandler waits for a slot that ends when the handler has run. So a client that sends or
-// reads a content slowly keeps no other request waiting.
+// admitHandler waits for a slot, and gives the slot back when the handler has run. The content is
+// sent before or after that, so a slow client does not keep other requests waiting.
 func (a *API) admitHandler(ctx context.Context, x *exchange) (err error) {
 	if x.leave, err = a.members.Enter(ctx, x.who.Member); err == nil {
 		x.onRelease(x.leave)

@@ -62,7 +62,7 @@ func bothStarts(at int) error {
 }
 
 func versionsOfOne(at int) error {
-	return fault.Invalidf(at, "asof=All is for a type; the versions of one asset are those of its Hist")
+	return fault.Invalidf(at, "asof=All needs a type; for the versions of one asset, use rest-1.v1/Hist")
 }
 
 func noDate(t Text) error { return fault.Invalidf(t.At, "asof is no date: %s", t.Text) }

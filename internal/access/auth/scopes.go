@@ -69,7 +69,7 @@ type rights struct {
 // in a scope above.
 type grant struct {
 	scope int64 // where the role applies
-	depth int   // number of levels that scope is below held; 0: they are the same scope
+	depth int   // number of levels between the field held and the field scope below it; 0: the same scope
 	held  int64 // the scope in which the member has the role
 	role  int64
 }

@@ -19,7 +19,7 @@ const (
 // Query is a query for events. Its fields are texts of a request. An empty text sets no condition.
 type Query struct {
 	Page                   string // number of events in a page
-	After                  string // the id of an event; the page has events before it in time
+	After                  string // the id of an event; the page has events that happened before this event
 	Kind                   string // kinds, separated by commas
 	Actor, Member, Project string // Oid tokens
 	Since, Until           string // instants; Until is exclusive

@@ -60,7 +60,7 @@ func SettingGroups() []SettingGroup {
 			{"ALDS_MAX_COMMANDS", "100000", "Most commands in one request. A request with more gets 400."},
 			{"ALDS_MAX_ASSETS", "100000", "Most assets that one request may change."},
 			{"ALDS_MEMBER_REQUESTS", "", "Requests of one member that run at a time. Further requests of the member wait. Default: three quarters of the read connections."},
-			{"ALDS_BODY_MEMORY", "", "Memory for all request bodies and answers together. A request that would exceed it gets 503. One member gets half. Default: a quarter of the process's memory."},
+			{"ALDS_BODY_MEMORY", "", "Memory for all request bodies and answers together. A request that would exceed it gets 503. One member can use at most half of it. Default: a quarter of the process's memory."},
 			{"ALDS_MAX_CONNS", "", "Most client connections. Default: 4096, or less if the limit of file descriptors is lower."},
 			{"ALDS_MAX_CONNS_PER_ADDRESS", "", "Most connections of one address; behind a trusted proxy, most concurrent requests of one forwarded address. Default: a quarter of ALDS_MAX_CONNS."},
 			{"ALDS_DB_CONNS", "40", "Most database connections of one process."},

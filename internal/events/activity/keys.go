@@ -23,7 +23,8 @@ const (
 	far                 // a change of another asset that began or ended a many-to-many relation to the asset
 )
 
-// SQL expressions for values of how. howLink is byLink, linked or unlinked, and howFar is far.
+// SQL expressions for the column how of a change. The value of howLink is byLink, linked or unlinked, and the
+// value of howFar is far.
 const (
 	howLink = "CASE v.moment WHEN l.since_moment THEN 2 WHEN l.until_moment THEN 3 ELSE 1 END"
 	howFar  = "4"

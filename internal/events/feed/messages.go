@@ -23,7 +23,7 @@ func errUnknownType(name string) error {
 }
 
 func errNeedsFrom(param string) error {
-	return fault.Invalidf(fault.NoPlace, "%s needs from", param)
+	return fault.Invalidf(fault.NoPlace, "%s needs the parameter from", param)
 }
 
 func errMember(token string) error {

@@ -78,5 +78,5 @@ func errState(state string, all []string) error {
 }
 
 func errNeverChanges(at int, d *Definition) error {
-	return fault.Invalidf(at, "No change of %s names one of its attributes %s: they are derived from others", d.From, strings.Join(d.Attributes, ", "))
+	return fault.Invalidf(at, "attributes %[2]s of %[1]s: changes do not list these attributes, because they are derived from others", d.From, strings.Join(d.Attributes, ", "))
 }

@@ -192,8 +192,8 @@ func TestRunFollows(t *testing.T) {
 	})
 }
 
-// TestTracking checks that every catalog gets the settings with the next model, and that an
-// unknown value is ignored.
+// TestTracking checks that every catalog reads the tracking levels together with the next model, and that
+// an unknown value is ignored.
 func TestTracking(t *testing.T) {
 	each(t, func(t definitions) {
 		here, there := catalog.New(t.d, base, catalog.Options{}), catalog.New(t.d, base, catalog.Options{})

@@ -47,7 +47,7 @@ func (t *sqlText) arg(v any) {
 // aliases has the tables of a statement, and counts them.
 type aliases struct {
 	of      map[*query.Table]int
-	size    int      // number of tables that are read; each reference to a common table counts as a copy of it
+	size    int      // number of tables that are read; each reference to a table of WITH counts as one more table
 	next    int      // the number of the next alias
 	commons []string // the common tables that are read
 }

@@ -79,8 +79,8 @@ func TestLaterWritesWhatItIsGiven(t *testing.T) {
 	})
 }
 
-// The statements of a transaction keep their order, whether they wait or not, and all of them are
-// rolled back with the transaction. On SQLite no statement waits.
+// Some statements of a transaction are sent later, together with the next statement. All statements must
+// keep their order, and be rolled back with the transaction. On SQLite no statement is sent later.
 func TestLaterKeepsTheOrder(t *testing.T) {
 	d := testdb.MySQL(t)
 	packetTable(t, d)

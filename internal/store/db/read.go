@@ -41,7 +41,7 @@ func WithMember(ctx context.Context, member int64) context.Context {
 	return context.WithValue(ctx, memberKey{}, member)
 }
 
-// memberOf returns the member for which a read counts, or nil.
+// memberOf returns the member whose turn a read uses, or nil.
 func memberOf(ctx context.Context) any { return ctx.Value(memberKey{}) }
 
 // Read runs fn in one read-only transaction that sees one snapshot. When it lasts longer than

@@ -172,7 +172,7 @@ func (m *Migrations) apply(ctx context.Context, r schema.Runner) error {
 		m.o.Log.Debug("schema migration applied", "version", s.Version, "name", s.Name)
 	}
 	if err := raiseOldest(ctx, r, m.steps); err != nil {
-		return fmt.Errorf("record the oldest releases: %w", sqlerror.Fault(err))
+		return fmt.Errorf("store the oldest release of each migration: %w", sqlerror.Fault(err))
 	}
 	if n > 0 {
 		m.o.Log.Info("schema migrated", "migrations", n, "version", m.steps[len(m.steps)-1].Version)

@@ -40,7 +40,7 @@ const (
 var mysqlClasses = map[uint16]Class{
 	1062: Duplicate, 1586: Duplicate,
 
-	// Another transaction was first. COMMIT: the server has rolled back before it answered.
+	// Another transaction was first. After such an error of COMMIT, the server has already rolled back.
 	1205: Retryable, // lock wait
 	1213: Retryable, // deadlock; Galera: the write of another node was first; all nodes decide alike
 	1020: Retryable, // changed since last read

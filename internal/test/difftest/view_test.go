@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// current is the moment with which the method at returns the current state.
+// current is the moment of the current state, as an argument of the method at.
 const current = db.Forever - 1
 
 // view is a world as it was at one moment.

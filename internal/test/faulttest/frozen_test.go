@@ -82,7 +82,8 @@ func (s *site) through(address, user string) (string, *testdb.Line) {
 	return u.String(), line
 }
 
-// freeze is a way to make a process unreachable: stop begins it, and end ends it.
+// freeze is a way to make a process unreachable. stop makes it unreachable, and end makes it reachable
+// again.
 type freeze struct {
 	name      string
 	stop, end func(*frail)

@@ -152,8 +152,8 @@ func (s *site) count(query string, args ...any) (n int) {
 	return n
 }
 
-// each calls scan for every row of an SQL query. If the query fails, it is repeated. So the method each
-// calls begin before every try, and begin must discard the rows of earlier tries.
+// each calls begin, and then scan for every row of an SQL query. If the query fails, each starts again with
+// begin, so begin must discard the rows of earlier tries.
 func (s *site) each(query string, begin func(), scan func(rows *db.Rows) error, args ...any) {
 	s.t.Helper()
 	s.patiently(query, func() error {

@@ -153,7 +153,7 @@ func TestConsoleAnswers(t *testing.T) {
 		"a plan":             {"query.v1", `{"from": "Story", "select": ["Name"], "page": {"size": 3}}`, "explain", 200, []string{"<strong>3 rows</strong> in", "SELECT t0.id", "SEARCH t0"}},
 		"no plan":            {"api/asset", `{"from": "Story", "update": {"Name": "x"}}`, "explain", 400, []string{"Only queries are explained"}},
 		"a plan of nothing":  {"api/asset", `{"from": "Nix"}`, "explain", 200, []string{"Unknown AssetType: Nix", "line 1, column 11", "<mark>Nix</mark>"}},
-		"a password":         {"api/asset", `{"from": "Member:20", "select": ["Password"]}`, "run", 200, []string{"no link carries it"}},
+		"a password":         {"api/asset", `{"from": "Member:20", "select": ["Password"]}`, "run", 200, []string{"there is no link to it"}},
 	} {
 		answer := v.send(c.path, c.request, c.action, c.status)
 		for _, want := range c.want {

@@ -33,7 +33,7 @@ func FreeAddr(t testing.TB) string {
 	return "127.0.0.1:" + testdb.Port(t)
 }
 
-// Log stores what processes wrote last. It keeps the last keptLines writes.
+// Log stores the output of processes. It keeps the latest calls of Write, at most keptLines.
 type Log struct {
 	mu    sync.Mutex
 	lines []string

@@ -29,7 +29,7 @@ type board struct {
 }
 
 type panel struct {
-	Title, Type string // boards adds the title of the dashboard before it
+	Title, Type string // the function boards puts the title of the dashboard in front
 	Targets     []struct{ Expr, LegendFormat string }
 	FieldConfig struct {
 		Defaults struct{ Thresholds struct{ Steps []step } }
