@@ -114,7 +114,7 @@ func (c *checker) attributes(ctx context.Context) error {
 			}
 		}
 		return nil
-	}, query+` FROM asset_version v WHERE {v.id} ORDER BY v.id, v.moment`)
+	}, query+fromVersions)
 }
 
 // readAttrs reads the JSON of a row. In the result, a key is true if its value is not the empty

@@ -62,7 +62,7 @@ func (c *checker) folded(ctx context.Context) error {
 				slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 		}
 		return nil
-	}, query+" FROM asset_version v WHERE {v.id} ORDER BY v.id, v.moment")
+	}, query+fromVersions)
 }
 
 // folder computes the folded forms of texts. It keeps the latest form of each key, because most versions

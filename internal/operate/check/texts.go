@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"strings"
 
 	"github.com/alds-dev/alds/internal/store/db"
 )
@@ -94,13 +95,24 @@ func (l *longText) get() sql.NullString {
 	return l.last
 }
 
-// ofChanged returns two expressions for a column of asset_version v, for longText.into.
+// ofChanged returns two expressions for a column of asset_version, for longText.into. The statement must
+// read fromVersions.
 func ofChanged(column string) string {
 	if !slices.Contains(db.LongTexts[:], column) {
 		return "0, v." + column
 	}
 	hash := db.HashColumn(column)
-	isSame := "COALESCE(v." + hash + " = (SELECT w." + hash + " FROM asset_version w WHERE w.id = v.id AND w.moment < v.moment" +
-		" ORDER BY w.moment DESC LIMIT 1), 0)"
+	isSame := "COALESCE(v." + hash + " = p." + hash + ", 0)"
 	return isSame + ", CASE WHEN " + isSame + " = 1 THEN NULL ELSE " + db.OfVersion("v", column) + " END"
 }
+
+// fromVersions is the end of a statement that reads the versions v of a part, for eachIn. The row p has the
+// hashes of the previous version of the asset.
+var fromVersions = func() string {
+	var before strings.Builder
+	for _, hash := range db.HashColumns() {
+		before.WriteString(", LAG(" + hash + ") OVER (PARTITION BY id ORDER BY moment) AS " + hash)
+	}
+	return " FROM (SELECT id, moment" + before.String() + " FROM asset_version WHERE {id}) p" +
+		" JOIN asset_version v ON v.id = p.id AND v.moment = p.moment ORDER BY p.id, p.moment"
+}()

@@ -84,7 +84,7 @@ var verbs = []string{
 // functions are the allowed functions. MySQL, MariaDB, TiDB and Vitess have all of them.
 var functions = []string{
 	"ABS", "AVG", "CAST", "COALESCE", "CONCAT", "CONNECTION_ID", "COUNT", "DATABASE", "DENSE_RANK", "FLOOR", "GREATEST", "IF", "IFNULL", "JSON_EXTRACT",
-	"JSON_REMOVE", "JSON_TABLE", "JSON_UNQUOTE", "LAST_INSERT_ID", "LEAST", "LENGTH", "LOWER", "MAX", "MIN", "MOD", "NOW", "NULLIF", "ROUND", "ROW_NUMBER",
+	"JSON_REMOVE", "JSON_TABLE", "JSON_UNQUOTE", "LAG", "LAST_INSERT_ID", "LEAST", "LENGTH", "LOWER", "MAX", "MIN", "MOD", "NOW", "NULLIF", "ROUND", "ROW_NUMBER",
 	"SUBSTR", "SUBSTRING", "SUM", "UNIX_TIMESTAMP", "VERSION",
 }
 
