@@ -171,11 +171,12 @@ func (s *site) watchConnections(enough int) connections {
 }
 
 // countConnections raises most to the current numbers of connections, again and again. It ends one second
-// after an api has enough connections to MariaDB. It returns false if that takes two minutes.
+// after an api has enough connections to MariaDB. It returns false if that takes 20 s, because the lock of the
+// assets ends after a minute.
 func (s *site) countConnections(d *db.DB, most connections, enough int) (reached bool) {
 	s.t.Helper()
 	more := 20
-	for until := time.Now().Add(2 * time.Minute); more > 0; time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(20 * time.Second); more > 0; time.Sleep(50 * time.Millisecond) {
 		for _, role := range []string{"api", "worker", "scheduler"} {
 			var n int
 			if err := d.QueryRow(s.t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE user = ?", role).Scan(&n); err != nil {
