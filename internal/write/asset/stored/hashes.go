@@ -56,17 +56,17 @@ func (c *Columns) sameText(v, other *Values, which int) bool {
 func (c *Columns) sameFolded(v, other *Values) bool {
 	for slot := range c.Slots {
 		x, y := v.Slots[slot], other.Slots[slot]
-		if c.isText(slot) && x != y && !(hasNoForm(x) && hasNoForm(y)) {
+		if c.isText(slot) && x != y && (hasForm(x) || hasForm(y)) {
 			return false
 		}
 	}
 	return slices.Equal(v.Attrs, other.Attrs) || slices.Equal(v.Attrs.withForms(), other.Attrs.withForms())
 }
 
-// hasNoForm reports whether no folded form of the value of a slot is stored.
-func hasNoForm(x any) bool {
+// hasForm reports whether a folded form of the value of a slot is stored.
+func hasForm(x any) bool {
 	text, ok := x.(string)
-	return !ok || folding.IsPlain(text)
+	return ok && !folding.IsPlain(text)
 }
 
 // withForms returns the values whose folded forms are stored.
