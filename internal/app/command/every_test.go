@@ -40,7 +40,7 @@ const (
 //	go test ./internal/app/command -run TestEveryCommand/large/mysql -v -timeout 20h -command.assets 10000000
 func TestEveryCommand(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long tier only")
+		t.Skip("long tier only: an export pauses for longer than a statement may take; TestCommandsOnADatabase runs the commands")
 	}
 	for _, content := range []struct {
 		name string
@@ -183,7 +183,7 @@ func (p *pausing) Read(b []byte) (int, error) {
 	return p.read.Read(b)
 }
 
-// watchStatements observes the statements that run on a MySQL server, until the test ends. slowest
+// watchStatements observes the statements that run on a database of a MySQL server, until the test ends. slowest
 // returns the time and the text of the slowest statement so far. For SQLite, it returns 0 and no
 // text.
 func watchStatements(t *testing.T, dialect, url string) (slowest func() (time.Duration, string)) {
@@ -207,7 +207,7 @@ func watchStatements(t *testing.T, dialect, url string) (slowest func() (time.Du
 				return
 			case <-time.After(100 * time.Millisecond):
 			}
-			_ = db.Each(t.Context(), d, `SELECT TIME * 1000, COALESCE(INFO, '') FROM information_schema.PROCESSLIST WHERE COMMAND IN ('Query', 'Execute')`, nil, func(row db.Scanner) error {
+			_ = db.Each(t.Context(), d, `SELECT TIME * 1000, COALESCE(INFO, '') FROM information_schema.PROCESSLIST WHERE COMMAND IN ('Query', 'Execute') AND DB = DATABASE()`, nil, func(row db.Scanner) error {
 				var ms int64
 				var text string
 				if err := row.Scan(&ms, &text); err != nil {

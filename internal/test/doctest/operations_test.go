@@ -194,6 +194,7 @@ var contributingRows = []row{
 	{begins: "go test", not: "the same"},
 	{begins: "go test", not: "the same"},
 	{begins: "go test", not: "the same"},
+	{begins: "go test", not: "the same"},
 	{begins: "url=", not: ".ci/run does this"},
 	{begins: "make on-server", not: ".ci/run does this"},
 	{begins: "go test", not: suite},
