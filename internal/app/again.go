@@ -13,6 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 	"github.com/alds-dev/alds/internal/write/rest"
 	"github.com/alds-dev/alds/internal/write/tags"
+	"github.com/alds-dev/alds/internal/write/undo"
 )
 
 // maxTries is the maximum number of executions of one request. A request is executed again if it
@@ -79,6 +80,25 @@ func (c commands) Run(ctx context.Context, who auth.Actor, r bulk.Request) ([]by
 func (s *service) repeated(ctx context.Context, do func(*bulk.Engine) error) error {
 	_, err := again(ctx, s, s.present.Load(), func(e *engines) (struct{}, error) { return struct{}{}, do(e.bulk) })
 	return err
+}
+
+// undoing implements httpapi.Undo. It takes back writes.
+type undoing struct {
+	s *service
+	e *engines
+}
+
+// Run takes back writes.
+func (u undoing) Run(ctx context.Context, who auth.Actor, r undo.Request) ([]byte, bool, error) {
+	type result struct {
+		answer []byte
+		undone bool
+	}
+	res, err := again(ctx, u.s, u.e, func(e *engines) (r2 result, err error) {
+		r2.answer, r2.undone, err = e.undo.Run(ctx, who, r)
+		return r2, err
+	})
+	return res.answer, res.undone, err
 }
 
 // writer implements httpapi.Writes. Each write changes one asset.

@@ -21,6 +21,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/rest"
 	"github.com/alds-dev/alds/internal/write/roles"
 	"github.com/alds-dev/alds/internal/write/tags"
+	"github.com/alds-dev/alds/internal/write/undo"
 )
 
 // engines is a set of all parts that depend on the model. A set has one version of the model
@@ -32,10 +33,11 @@ type engines struct {
 	tracking   catalog.Tracking
 	finder     *find.Finder
 	hooks      *webhook.Service
-	assets     *asset.Engine // assets, bulk, rest and tags are nil unless the role writes
+	assets     *asset.Engine // assets, bulk, rest, tags and undo are nil unless the role writes
 	bulk       *bulk.Engine
 	rest       *rest.Engine
 	tags       *tags.Service
+	undo       *undo.Engine
 	feed       *feed.Service // feed and served are nil unless the role serves the interface
 	docs       *describe.Documents
 	served     *httpapi.Engines
@@ -82,6 +84,7 @@ func (e *engines) with(p catalog.Present) *engines {
 		other.bulk = e.bulk.With(other.assets, other.finder)
 		other.rest = rest.New(other.assets, other.finder)
 		other.tags = tags.New(other.assets)
+		other.undo = undo.New(other.assets)
 	}
 	return other
 }
@@ -93,6 +96,7 @@ func (s *service) use(e *engines) {
 		e.served = &httpapi.Engines{
 			Credentials: s.Auth,
 			Bulk:        commands{s.async, s, e},
+			Undo:        undoing{s, e},
 			Queries:     reader{s.DB.Elsewhere(), e.finder.On(s.DB.Elsewhere())},
 			Writes:      writer{e.rest, s, e},
 			Roles:       roles.New(s.DB, e.model, e.finder),

@@ -30,6 +30,7 @@ import (
 type Engines struct {
 	Credentials   Credentials
 	Bulk          Bulk
+	Undo          Undo
 	Queries       Queries
 	Writes        Writes
 	Roles         Roles

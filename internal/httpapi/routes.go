@@ -59,6 +59,7 @@ func Routes() []Route {
 	table := []Route{
 		{Methods: post, Path: "api/asset", handle: (*API).runBulk},
 		{Methods: get, Path: "api/asset/:requestId", handle: (*API).bulkProgress},
+		{Methods: post, Path: "api/undo", handle: (*API).undoWrites},
 		{Methods: search, Path: "query.v1", handle: (*API).runQuery},
 
 		{Methods: get, Path: "rest-1.v1/Data/:type", handle: (*API).readPath},

@@ -27,6 +27,7 @@ const (
 	LocalizationChanged Kind = "LocalizationChanged"
 	SettingsChanged     Kind = "SettingsChanged"
 	Imported            Kind = "Imported"
+	Undone              Kind = "Undone"   // a write has taken back other writes
 	Repaired            Kind = "Repaired" // the command repair has repaired rows
 	Denied              Kind = "Denied"
 	Unrecorded          Kind = "Unrecorded" // events of a kind were dropped; Count is their number
@@ -35,7 +36,7 @@ const (
 // allKinds are all kinds, in the order of the documentation.
 var allKinds = []Kind{
 	SignIn, SignInRefused, LoginChanged, TokenCreated, TokenRevoked, RoleGranted, RoleEnded, DefaultRoleChanged,
-	SubscriptionCreated, SubscriptionChanged, SubscriptionDeleted, LocalizationChanged, SettingsChanged, Imported, Repaired, Denied, Unrecorded,
+	SubscriptionCreated, SubscriptionChanged, SubscriptionDeleted, LocalizationChanged, SettingsChanged, Imported, Undone, Repaired, Denied, Unrecorded,
 }
 
 // Event is one event of the audit trail. Ids are stored ids.
@@ -65,6 +66,7 @@ type Detail struct {
 	MayLogIn     *bool    `json:"mayLogIn,omitempty"`     // false: the member is closed, deleted or disabled; nil: unchanged
 	Request      string   `json:"request,omitempty"`      // method and route, or a bulk request id
 	Reason       string   `json:"reason,omitempty"`
+	Undone       []string `json:"undone,omitempty"` // request ids of the writes that were taken back
 	Assets       int      `json:"assets,omitempty"` // number of imported assets
 	Dropped      Kind     `json:"dropped,omitempty"`
 	Various      bool     `json:"various,omitempty"` // true: different events are counted together

@@ -13,7 +13,7 @@ import (
 // administrators who can log in.
 func (g *gate) noteAdministrators(c *Command, target *row) {
 	lost := target.typ == g.s.e.layout.member && c.Verb != Create &&
-		(c.Verb == Operate || c.sets("DefaultRole") || c.sets("IsLoginDisabled") || c.sets("Username"))
+		(c.Verb == Operate || c.Verb == Undo || c.sets("DefaultRole") || c.sets("IsLoginDisabled") || c.sets("Username"))
 	for _, r := range g.changes.roles[g.changes.start.roles:] {
 		lost = lost || r.end && r.scope == 0
 	}

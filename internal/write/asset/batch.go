@@ -191,7 +191,7 @@ func hidesScopes(op *meta.Op) bool { return op.Effect.To == meta.StateDeleted ||
 //   - writes a definition, because the next command is checked against the definition,
 //   - runs an operation that queries the database.
 func (s *Session) runsAlone(t *meta.Type, c *Command) bool {
-	if t != nil && t.Metadata {
+	if t != nil && (t.Metadata || c.Verb == Undo && t.Secured.Self) {
 		return true
 	}
 	if t != nil && c.Verb == Operate {
@@ -216,7 +216,13 @@ func (s *Session) runsAlone(t *meta.Type, c *Command) bool {
 
 // changesSeen reports whether a command may change which assets the caller sees (meta.Seen).
 func (s *Session) changesSeen(c *Command) bool {
-	return !s.who.All && c.Verb == Update && slices.ContainsFunc(c.Changes, func(ch Change) bool {
+	switch {
+	case s.who.All:
+		return false
+	case c.Verb == Undo:
+		return s.e.layout.types[s.typeOf(c)].decidesSeen
+	}
+	return c.Verb == Update && slices.ContainsFunc(c.Changes, func(ch Change) bool {
 		return s.e.layout.decideSeen[ch.Name]
 	})
 }

@@ -17,16 +17,17 @@ const (
 	Create Verb = iota + 1
 	Update
 	Operate
+	Undo
 )
 
-// Command is a create, an update or an operation on one asset. Queries in its values have
+// Command is a create, an update, an operation or an undo on one asset. Queries in its values have
 // been replaced by their results, and each nested asset has a separate command.
 type Command struct {
 	Verb    Verb
 	Type    *meta.Type // Create: the concrete type
 	Self    *Handle    // Create: gets the identity of the new asset
 	Context Ref        // Create: the asset that supplies defaults, such as the project; zero: none
-	Target  Ref        // Update, Operate: the asset
+	Target  Ref        // Update, Operate, Undo: the asset
 
 	// TargetDeleted (Update) is true if the target was deleted when it was looked up. The target
 	// is updated nevertheless.
@@ -49,6 +50,7 @@ type Command struct {
 
 	Op       string    // Operate: name of the operation
 	Args     []Change  // Operate: arguments of the operation; the value of each argument is in its Set
+	Undone   *Undone   // Undo: what to take back
 	Affected *Affected // limit on the number of changed assets; nil: no limit
 
 	outcome Outcome  // outcome of this command, for the commands that depend on this command

@@ -191,6 +191,9 @@ type Session struct {
 	named   int // number of assets that the commands of the request name; see Count
 	effects
 
+	undoSince int64          // the first moment that the request takes back
+	undoes    map[int64]bool // ids of the assets of which the request takes back changes
+
 	modelChanged      bool // true if rows of the model were changed
 	definitionsLocked bool // see lockDefinitions
 	finished          bool // true if the audit row is written; no more commands may follow

@@ -95,6 +95,8 @@ func (x *executor) apply(ctx context.Context, c *Command) Outcome {
 		return x.create(ctx, c)
 	case Update:
 		return x.update(ctx, c)
+	case Undo:
+		return x.undo(ctx, c)
 	}
 	return x.operate(ctx, c)
 }

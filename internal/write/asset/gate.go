@@ -42,6 +42,11 @@ func (g *gate) check(ctx context.Context, c *Command, target *row) error {
 	if c.Verb == Operate {
 		return g.checkMade(ctx, target)
 	}
+	if c.Verb == Undo {
+		if err := g.checkMade(ctx, target); err != nil {
+			return err
+		}
+	}
 	for _, w := range g.changes.holders {
 		if err := g.require(ctx, w, meta.ToChange, ""); err != nil {
 			return err
@@ -55,6 +60,8 @@ func (g *gate) check(ctx context.Context, c *Command, target *row) error {
 // asset.
 func (g *gate) checkTarget(ctx context.Context, c *Command, w *row) error {
 	switch {
+	case c.Verb == Undo:
+		return g.checkUndone(ctx, w)
 	case c.Verb == Operate && (c.Op == "Delete" || c.Op == "Undelete"):
 		return g.require(ctx, w, meta.ToDelete, "")
 	case c.Verb == Operate:

@@ -47,6 +47,12 @@ type typeRules struct {
 	begin     *meta.Attr    // begin may not be after end; nil: no rule
 	end       *meta.Attr
 	username  *meta.Attr // attribute with the username; nil: the type has no logins
+
+	// For Undo: the attributes with one value in the row of an asset, without copied values and
+	// the Number; and the attributes in asset_link and asset_value, by their codes.
+	restored               []*meta.Attr
+	forward, back, several map[int]*meta.Attr
+	decidesSeen            bool // true if an attribute affects who sees an asset
 }
 
 // source is a rule: assets copy the values of these slots from the target of the relation.
@@ -114,6 +120,9 @@ func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 				l.parts = append(l.parts, partRule{t, a, t.PartOf.Ops})
 			}
 		}
+	}
+	for t, tr := range l.types {
+		tr.decidesSeen = slices.ContainsFunc(t.Attrs, func(a *meta.Attr) bool { return l.decideSeen[a.Name] })
 	}
 	return l
 }
@@ -204,7 +213,32 @@ func (l *layout) rulesOf(m *meta.Model, t *meta.Type) *typeRules {
 	tr.begin, tr.end = columnAttr(t, t.Period.Begin), columnAttr(t, t.Period.End)
 	tr.sources = l.sourcesOf(t)
 	l.stateRules(m, t, tr)
+	tr.restore(t)
 	return tr
+}
+
+// restore sets the attributes for Undo.
+func (tr *typeRules) restore(t *meta.Type) {
+	tr.forward, tr.back, tr.several = map[int]*meta.Attr{}, map[int]*meta.Attr{}, map[int]*meta.Attr{}
+	isCopied := func(slot int) bool {
+		return slot == tr.number || slices.ContainsFunc(tr.sources, func(s source) bool { return slices.Contains(s.slots, slot) })
+	}
+	for _, a := range t.Attrs {
+		switch at := a.Place; at.Kind {
+		case meta.InColumn:
+			if at.Slot >= 0 && !isCopied(at.Slot) {
+				tr.restored = append(tr.restored, a)
+			}
+		case meta.InAttrs:
+			tr.restored = append(tr.restored, a)
+		case meta.InLinks:
+			tr.forward[at.Code] = a
+		case meta.InLinksBack:
+			tr.back[at.Code] = a
+		case meta.InValues:
+			tr.several[at.Code] = a
+		}
+	}
 }
 
 // columnAttr returns an attribute that is stored in a column; nil if there is none.

@@ -68,14 +68,16 @@ type loaded struct {
 	dependentsLoaded map[int64]bool
 	parts            map[int64][]*row // key: owner of the parts; by now some parts may have another owner
 	partsLoaded      map[int64]bool
-	several          bool                 // true if the batch has several commands, so it can be split
-	bytes            int64                // bytes of text in the rows that were read
-	deletions        map[int64]*deletion  // a nil entry: the asset was read and is not deleted
-	parents          map[parentKey]int64  // noID: no parent
-	ancestors        map[int64][]ancestry // ancestors of projects
-	locked           map[string]bool      // names of locked rows of tree_lock
-	seen             map[int64]bool       // whether the caller sees an asset whose type has a rule (meta.Type.Seen)
-	sealed           map[int64]bool       // whether a reference made the asset read-only (meta.Type.Sealed)
+	several          bool                    // true if the batch has several commands, so it can be split
+	bytes            int64                   // bytes of text in the rows that were read
+	deletions        map[int64]*deletion     // a nil entry: the asset was read and is not deleted
+	parents          map[parentKey]int64     // noID: no parent
+	ancestors        map[int64][]ancestry    // ancestors of projects
+	locked           map[string]bool         // names of locked rows of tree_lock
+	seen             map[int64]bool          // whether the caller sees an asset whose type has a rule (meta.Type.Seen)
+	pasts            map[int64]*past         // what Undo commands take back
+	formerRanks      map[string]*formerRanks // key: sequence of ranks
+	sealed           map[int64]bool          // whether a reference made the asset read-only (meta.Type.Sealed)
 }
 
 type parentKey struct {
@@ -90,6 +92,7 @@ func newLoaded(s *Session) *loaded {
 		dependentsLoaded: map[int64]bool{}, parts: map[int64][]*row{}, partsLoaded: map[int64]bool{},
 		deletions: map[int64]*deletion{}, sealed: map[int64]bool{}, parents: map[parentKey]int64{},
 		ancestors: map[int64][]ancestry{}, locked: map[string]bool{}, seen: map[int64]bool{},
+		pasts: map[int64]*past{}, formerRanks: map[string]*formerRanks{},
 	}
 }
 

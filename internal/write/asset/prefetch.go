@@ -28,6 +28,7 @@ type prefetch struct {
 	tracked      []int64                  // ids of workitems whose effort is written, if settings restrict effort
 	sealable     map[*meta.Attr][]int64   // key: meta.Type.Sealed; value: ids of assets to be changed
 	creates      int64                    // number of ids to reserve for new assets
+	undone       []undoing                // the assets and versions that the batch takes back
 }
 
 // edgeGroup identifies the edges that have one code and begin at assets of one type.
@@ -86,6 +87,7 @@ func (p *prefetch) load(ctx context.Context, x *executor, several bool) (err err
 	for _, step := range []func() error{
 		func() error { return l.lockTrees(ctx, p.trees) },
 		func() error { return l.loadRows(ctx, p.locks) },
+		func() error { return p.loadPasts(ctx, l) },
 		func() error { return p.resolveNames(ctx, x.resolver) },
 		func() error { return l.lockReferences(ctx, l.unknown(p.followed)) },
 		func() error { return l.loadReferences(ctx, l.unknown(p.references)) },
@@ -123,6 +125,12 @@ func (p *prefetch) collect(c *Command) {
 	}
 	if t == nil {
 		return
+	}
+	if c.Verb == Undo {
+		p.undone = append(p.undone, undoing{id, t, c.Undone.Moments})
+		if t.Secured.Self {
+			p.trees[t.Name] = true
+		}
 	}
 	for i := range c.Changes {
 		if a, ok := t.Attr(c.Changes[i].Name); ok {

@@ -1,0 +1,423 @@
+package asset
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/stored"
+)
+
+// past is what some versions of an asset have changed, compared with the versions before them.
+type past struct {
+	made   bool        // the first version of the asset is one of them
+	broken bool        // another version lies between them
+	last   int64       // moment of the last of them
+	state  pastState   // the change of AssetState
+	values []pastValue // attributes with one value
+	links  []pastLink  // attributes with several values
+	kept   []string    // what no undo takes back
+}
+
+// pastState is a change of AssetState. was is the state before the versions, and left is the state
+// after them.
+type pastState struct {
+	was, left int
+	since     int64 // moment of the last change
+	broken    bool  // the state was changed between the versions, too
+}
+
+// pastValue is the change of an attribute with one value. For a relation the values are stored ids.
+type pastValue struct {
+	attr      *meta.Attr
+	was, left any   // before and after the versions; nil: no value
+	since     int64 // moment of the last change
+	broken    bool  // the value was changed between the versions, too
+}
+
+// pastLink is one value of an attribute with several values.
+type pastLink struct {
+	attr      *meta.Attr
+	other     int64  // stored id of the linked asset
+	text      string // the value of a multi-value scalar
+	was, left bool   // whether the attribute had the value before and after the versions
+	since, by int64  // moments: of the last change by the versions; of a change by another version, if known
+	broken    bool   // the value was added or removed between the versions, too
+}
+
+// undoing is an asset and the versions of it that a command takes back.
+type undoing struct {
+	id      int64
+	typ     *meta.Type
+	moments []int64
+}
+
+// loadPasts reads what the versions have changed. The assets are locked.
+func (l *loaded) loadPasts(ctx context.Context, all []undoing) error {
+	for part := range slices.Chunk(all, db.MaxIn) {
+		reader := pastReader{loaded: l, of: map[int64]*undoing{}, linked: map[*meta.Type][]int64{}}
+		for i := range part {
+			reader.of[part[i].id] = &part[i]
+			l.pasts[part[i].id] = &past{}
+			reader.ids = append(reader.ids, part[i].id)
+			reader.widen(part[i].moments)
+		}
+		for _, step := range []func(context.Context) error{reader.versions, reader.edges, reader.roles} {
+			if err := step(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pastReader reads the pasts of some assets.
+type pastReader struct {
+	*loaded
+	of          map[int64]*undoing
+	ids         []int64
+	first, to   int64 // the range of moments of the versions
+	linked      map[*meta.Type][]int64
+	unexplained []*row // versions of projects and members that differ from the one before in nothing that is stored with them
+}
+
+func (r *pastReader) widen(moments []int64) {
+	if r.first == 0 || moments[0] < r.first {
+		r.first = moments[0]
+	}
+	r.to = max(r.to, moments[len(moments)-1])
+}
+
+// versions compares each version with the one before it.
+func (r *pastReader) versions(ctx context.Context) error {
+	layout := r.s.e.layout
+	in, args := db.InArgs(r.ids)
+	query := `SELECT ` + db.OfVersions("v", layout.All()) + `, v.until_moment, v.linked FROM asset_version v WHERE v.id IN ` + in +
+		` AND (v.moment BETWEEN ? AND ? OR v.until_moment BETWEEN ? AND ?) ORDER BY v.id, v.moment`
+	before := &row{}
+	err := db.Each(ctx, r.s.tx, query, append(args, r.first, r.to, r.first, r.to), func(scan db.Scanner) error {
+		w, linked, err := r.scanVersion(scan)
+		if err != nil {
+			return err
+		}
+		u := r.of[w.id]
+		if slices.Contains(u.moments, int64(w.cur.moment)) {
+			if before.id != w.id || before.cur.until != w.cur.moment {
+				before = &row{id: w.id}
+			}
+			r.compare(r.pasts[w.id], before.cur, w, linked)
+		}
+		before = w
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read versions to undo: %w", err)
+	}
+	return nil
+}
+
+// scanVersion reads a row of asset_version.
+func (r *pastReader) scanVersion(scan db.Scanner) (w *row, linked bool, err error) {
+	layout := r.s.e.layout
+	w = &row{cur: layout.newState()}
+	st := w.cur
+	var typ, links int
+	var attrs any
+	into := []any{
+		&w.id, &typ, &st.code, &st.moment, &st.audit, &st.createdMoment, &st.createdAt, &st.createdBy, &st.changedAt, &st.changedBy,
+	}
+	for i := range st.Slots {
+		into = append(into, &st.Slots[i])
+	}
+	if err := scan.Scan(append(into, &attrs, &st.until, &links)...); err != nil {
+		return nil, false, err
+	}
+	for i := range st.Slots {
+		st.Slots[i] = value.FromColumn(layout.Slots[i].Kind, st.Slots[i])
+	}
+	if st.Attrs, err = stored.Parse(textOf(attrs)); err != nil {
+		return nil, false, fmt.Errorf("asset %d at moment %d: %w", w.id, st.moment, err)
+	}
+	t, ok := r.s.e.model.TypeByCode(typ)
+	if !ok {
+		return nil, false, fmt.Errorf("asset %d has the unknown type %d", w.id, typ)
+	}
+	w.typ = t
+	return w, links != 0, r.count(st)
+}
+
+// compare adds to a past what a version has changed. before is the version before it; nil if it is
+// the first.
+func (r *pastReader) compare(p *past, before *state, w *row, linked bool) {
+	at := int64(w.cur.moment)
+	if before == nil {
+		p.made, p.last = true, at
+		return
+	}
+	p.broken = p.broken || p.last != 0 && p.last != int64(before.moment)
+	p.last = at
+	if p.made {
+		return
+	}
+	changed := linked
+	if before.code != w.cur.code {
+		p.state.add(before.code, w.cur.code, at)
+		changed = true
+	}
+	for _, a := range r.s.e.layout.types[w.typ].restored {
+		if was, now := before.Get(a), w.cur.Get(a); was != now {
+			p.add(a, was, now, at)
+			changed = true
+		}
+	}
+	if linked {
+		r.linked[w.typ] = append(r.linked[w.typ], w.id)
+	}
+	if !changed && (w.typ.Secured.Self || w.typ == r.s.e.layout.member) {
+		r.unexplained = append(r.unexplained, w)
+	}
+}
+
+func (s *pastState) add(was, now int, at int64) {
+	if s.since == 0 {
+		s.was, s.left = was, was
+	}
+	s.broken = s.broken || s.left != was
+	s.left, s.since = now, at
+}
+
+// add adds a change of an attribute with one value.
+func (p *past) add(a *meta.Attr, was, now any, at int64) {
+	i := slices.IndexFunc(p.values, func(v pastValue) bool { return v.attr == a })
+	if i < 0 {
+		i = len(p.values)
+		p.values = append(p.values, pastValue{attr: a, was: was, left: was})
+	}
+	v := &p.values[i]
+	v.broken = v.broken || v.left != was
+	v.left, v.since = now, at
+}
+
+// pastEdge is a row of asset_link or asset_value that a version has begun or ended.
+type pastEdge struct {
+	attr  *meta.Attr
+	id    int64 // the asset of the version
+	other int64
+	text  string
+	at    int64 // moment of the version
+	began bool
+}
+
+// edges reads which links and values the versions have begun and ended.
+func (r *pastReader) edges(ctx context.Context) error {
+	var all []pastEdge
+	for t, ids := range r.linked {
+		slices.Sort(ids)
+		found, err := r.edgesOf(ctx, t, slices.Compact(ids))
+		if err != nil {
+			return fmt.Errorf("read links to undo: %w", err)
+		}
+		all = append(all, found...)
+	}
+	slices.SortFunc(all, func(a, b pastEdge) int {
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.at, b.at), compareBools(a.began, b.began))
+	})
+	for i := 0; i < len(all); {
+		n := i + 1
+		for n < len(all) && all[n].id == all[i].id && all[n].at == all[i].at {
+			n++
+		}
+		r.addEdges(r.pasts[all[i].id], all[i:n])
+		i = n
+	}
+	return nil
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// addEdges adds the links and values of one version to a past.
+func (r *pastReader) addEdges(p *past, all []pastEdge) {
+	single := map[*meta.Attr][2]any{} // the targets before and after the version
+	for _, e := range all {
+		l := r.s.e.layout
+		switch {
+		case e.attr == l.defaultRole || l.isMembers(e.attr.Place.Code) && e.attr.Place.Kind != meta.InValues:
+			p.keep(KeptRoles)
+		case e.attr.Multi:
+			p.addLink(e)
+		default:
+			s := single[e.attr]
+			if e.began {
+				s[1] = e.other
+			} else {
+				s[0] = e.other
+			}
+			single[e.attr] = s
+		}
+	}
+	for _, e := range all {
+		if s, ok := single[e.attr]; ok {
+			p.add(e.attr, s[0], s[1], e.at)
+			delete(single, e.attr)
+		}
+	}
+}
+
+func (p *past) keep(what string) {
+	if !slices.Contains(p.kept, what) {
+		p.kept = append(p.kept, what)
+	}
+}
+
+// addLink adds a value that a version has added to an attribute or removed from it.
+func (p *past) addLink(e pastEdge) {
+	i := slices.IndexFunc(p.links, func(l pastLink) bool {
+		return l.attr == e.attr && l.other == e.other && l.text == e.text
+	})
+	if i < 0 {
+		i = len(p.links)
+		p.links = append(p.links, pastLink{attr: e.attr, other: e.other, text: e.text, was: !e.began, left: !e.began})
+	}
+	l := &p.links[i]
+	l.broken = l.broken || l.left == e.began
+	l.left, l.since = e.began, e.at
+}
+
+// edgesOf reads the links and values that the versions of some assets of a type have begun and ended.
+func (r *pastReader) edgesOf(ctx context.Context, t *meta.Type, ids []int64) (all []pastEdge, err error) {
+	in, args := db.InArgs(ids)
+	args = append(args, r.first, r.to, r.first, r.to)
+	tr := r.s.e.layout.types[t]
+	own := ` AND from_type = ` + strconv.Itoa(t.Code) + ` AND from_id IN ` + in
+	for _, from := range []struct {
+		attrs        map[int]*meta.Attr
+		query, where string
+	}{
+		{tr.forward, `SELECT relation, from_id, to_id, NULL, since_moment, until_moment FROM asset_link WHERE relation IN `, own},
+		{tr.back, `SELECT relation, to_id, from_id, NULL, since_moment, until_moment FROM asset_link WHERE relation IN `, ` AND to_id IN ` + in},
+		{tr.several, `SELECT attribute, from_id, 0, value, since_moment, until_moment FROM asset_value WHERE attribute IN `, own},
+	} {
+		if len(from.attrs) == 0 {
+			continue
+		}
+		query := from.query + codeList(from.attrs) + from.where + ` AND (since_moment BETWEEN ? AND ? OR until_moment BETWEEN ? AND ?)`
+		err := db.Each(ctx, r.s.tx, query, args, func(scan db.Scanner) error {
+			var code int
+			var text sql.NullString
+			var e pastEdge
+			var since, until int64
+			if err := scan.Scan(&code, &e.id, &e.other, &text, &since, &until); err != nil {
+				return err
+			}
+			e.attr, e.text = from.attrs[code], text.String
+			for _, end := range []struct {
+				at    int64
+				began bool
+			}{{since, true}, {until, false}} {
+				if slices.Contains(r.of[e.id].moments, end.at) {
+					e.at, e.began = end.at, end.began
+					all = append(all, e)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// codeList returns the keys of a map as a list for SQL. The keys come from the model.
+func codeList(of map[int]*meta.Attr) string {
+	all := make([]string, 0, len(of))
+	for code := range of {
+		all = append(all, strconv.Itoa(code))
+	}
+	slices.Sort(all)
+	return "(" + strings.Join(all, ", ") + ")"
+}
+
+// roles finds out what the unexplained versions have changed: a role, or otherwise the password.
+func (r *pastReader) roles(ctx context.Context) error {
+	for _, w := range r.unexplained {
+		what := KeptRoles
+		if w.typ == r.s.e.layout.member {
+			n, err := db.Column[int64](ctx, r.s.tx, `SELECT COUNT(*) FROM scope_member WHERE member_id = ? AND (since_moment = ? OR until_moment = ?)`,
+				w.id, int64(w.cur.moment), int64(w.cur.moment))
+			if err != nil {
+				return fmt.Errorf("read roles: %w", err)
+			}
+			if n[0] == 0 {
+				what = KeptLogin
+			}
+		}
+		r.pasts[w.id].keep(what)
+	}
+	return nil
+}
+
+// loadPasts reads what the Undo commands take back, and adds the data that they need.
+func (p *prefetch) loadPasts(ctx context.Context, l *loaded) error {
+	if err := l.loadPasts(ctx, p.undone); err != nil {
+		return err
+	}
+	p.collectPasts(l)
+	return nil
+}
+
+// collectPasts adds the assets to which the pasts refer, and the other data that the commands need.
+func (p *prefetch) collectPasts(l *loaded) {
+	for _, u := range p.undone {
+		past := l.pasts[u.id]
+		if past.made || past.state.was == meta.StateDeleted {
+			p.owners = append(p.owners, u.id)
+		}
+		if past.state.left == meta.StateDeleted {
+			p.deleted = append(p.deleted, u.id)
+		}
+		for _, v := range past.values {
+			if v.attr.Place.Kind == meta.InLinks {
+				p.addEdges(edgeCode(v.attr), u.typ, u.id)
+			}
+			if p.layout.hasDependents(u.typ, v.attr) {
+				p.sources = append(p.sources, u.id)
+			}
+			if v.attr.Kind != meta.Relation {
+				continue
+			}
+			for _, id := range [...]any{v.was, v.left} {
+				if id != nil {
+					p.addReference(id.(int64), p.layout.follows(u.typ, v.attr))
+				}
+			}
+		}
+		for _, link := range past.links {
+			switch link.attr.Place.Kind {
+			case meta.InLinksBack:
+				p.addReference(link.other, true)
+				p.reverseLinks[link.attr.Place.Code] = append(p.reverseLinks[link.attr.Place.Code], link.other)
+			case meta.InLinks:
+				p.addReference(link.other, p.layout.follows(u.typ, link.attr))
+				p.addEdges(edgeCode(link.attr), u.typ, u.id)
+			default:
+				p.addEdges(edgeCode(link.attr), u.typ, u.id)
+			}
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package undo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset"
+)
+
+// Engine takes back writes. It is safe for concurrent use.
+type Engine struct {
+	MaxShown int // limit for the size of a preview in bytes
+
+	assets *asset.Engine
+}
+
+// maxShown is the default of Engine.MaxShown.
+const maxShown = 64 << 20
+
+// New returns an engine that writes with assets.
+func New(assets *asset.Engine) *Engine { return &Engine{MaxShown: maxShown, assets: assets} }
+
+// With returns a copy of e that uses another write engine on the same database.
+func (e *Engine) With(assets *asset.Engine) *Engine {
+	other := *e
+	other.assets = assets
+	return &other
+}
+
+// Run takes back the changes that a request selects, and returns the answer. With Preview it
+// changes nothing. undone is false if conflicts have refused the undo; the answer then lists them.
+// Errors: fault.Invalid for a body that selects nothing, for changes before the horizon, and for too
+// many changes; fault.NotFound for a write or an asset that does not exist, or that the caller may
+// not see; the error of the first command that the rights or rules refuse, if there are no
+// conflicts and conflicts are not skipped; those of asset.Engine.Answer.
+// Spec: interface 4.17.
+func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) (answer []byte, undone bool, err error) {
+	s, err := parse(r)
+	if err != nil {
+		return nil, false, err
+	}
+	if r.IfMoment != 0 && s.moment == 0 {
+		return nil, false, fault.Invalidf(fault.NoPlace, "If-Match needs the change of one asset")
+	}
+	once, err := e.assets.Identity(ctx, who, r.Key, r.Body, false)
+	if err != nil {
+		return nil, false, err
+	}
+	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment}
+	if r.Preview {
+		err = e.assets.Write(ctx, who, req, func(w *asset.Session) (err error) {
+			if answer, err = e.run(ctx, w, req.ID, r, s); err == nil {
+				err = asset.ErrRollback
+			}
+			return err
+		})
+		if errors.Is(err, asset.ErrRollback) {
+			err = nil
+		}
+		return answer, true, err
+	}
+	answer, err = e.assets.Answer(ctx, who, req, once, func(w *asset.Session) ([]byte, error) {
+		return e.run(ctx, w, req.ID, r, s)
+	})
+	return answer, err == nil && isUndone(answer), err
+}
+
+// run takes back the changes in a session and returns the answer.
+// Errors: asset.ErrRollback, with an answer, if conflicts refuse the undo.
+func (e *Engine) run(ctx context.Context, w *asset.Session, id string, r Request, s selection) ([]byte, error) {
+	all, err := e.find(ctx, w.Tx(), w.Who(), s)
+	if err != nil {
+		return nil, err
+	}
+	res := &result{engine: e, session: w, id: id, preview: r.Preview, refuses: !s.skip}
+	commands := make([]*asset.Command, 0, len(all))
+	changes := make([]*change, 0, len(all))
+	for _, c := range all {
+		if c.typ.Metadata {
+			res.definitions = append(res.definitions, c)
+			continue
+		}
+		changes = append(changes, c)
+		commands = append(commands, &asset.Command{
+			Verb: asset.Undo, Target: asset.Ref{OID: c.oid()}, IfMoment: r.IfMoment,
+			Undone: &asset.Undone{Moments: c.moments, Describe: r.Preview},
+		})
+	}
+	w.Count(len(commands))
+	w.Undoes(commands)
+	outcomes, err := w.Run(ctx, commands)
+	if err != nil {
+		return nil, err
+	}
+	for i, o := range outcomes {
+		if err := res.add(changes[i], commands[i].Undone, o); err != nil {
+			return nil, err
+		}
+	}
+	if err := res.complete(ctx); err != nil {
+		return nil, err
+	}
+	if !res.isRefused() {
+		return res.append(true)
+	}
+	if res.failure != nil && res.conflicts == 0 && !r.Preview {
+		return nil, res.failure
+	}
+	answer, err := res.append(false)
+	if err == nil && !r.Preview {
+		err = asset.ErrRollback
+	}
+	return answer, err
+}
+
+// eventRequests is the largest number of request ids in one event of the audit trail.
+const eventRequests = 500
+
+// note records in the audit trail which writes the session takes back.
+func (r *result) note(ctx context.Context) error {
+	var events []trail.Event
+	for part := range slices.Chunk(r.requests, eventRequests) {
+		events = append(events, trail.Event{
+			Kind: trail.Undone, Actor: r.session.Who().Member, Count: len(part), Detail: trail.Detail{Request: r.id, Undone: part},
+		})
+	}
+	return trail.Record(ctx, r.session.Tx(), events...)
+}
+
+// readRequests reads the request ids of the writes of which something was taken back.
+func (r *result) readRequests(ctx context.Context) error {
+	slices.Sort(r.writes)
+	r.writes = slices.Compact(r.writes)
+	for in, args := range db.InChunks(r.writes) {
+		ids, err := db.Column[string](ctx, r.session.Tx(), `SELECT request_id FROM audit WHERE id IN `+in+` ORDER BY id`, args...)
+		if err != nil {
+			return fmt.Errorf("read request ids: %w", err)
+		}
+		r.requests = append(r.requests, ids...)
+	}
+	return nil
+}

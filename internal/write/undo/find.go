@@ -1,0 +1,226 @@
+package undo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/query/history"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset"
+)
+
+// versionsByAsset limits the versions that one request takes back, for each asset that it may
+// change.
+const versionsByAsset = 4
+
+// change is what the selected writes have done with one asset: the moments of their versions,
+// ascending.
+type change struct {
+	id      int64
+	typ     *meta.Type
+	moments []int64
+	writes  []int64 // ids of the audit rows of the versions
+	made    bool    // the first version of the asset is one of them
+	deleted bool    // the asset is deleted after the last of them
+}
+
+func (c *change) oid() oid.OID { return oid.OID{Type: c.typ.Name, ID: c.typ.Shown(c.id)} }
+func (c *change) last() int64  { return c.moments[len(c.moments)-1] }
+
+// finder finds the versions of a selection.
+type finder struct {
+	model *meta.Model
+	tx    *db.Tx
+	most  int // limit for the assets; 0: none
+	found map[int64]*change
+	rows  int
+}
+
+// find returns what the selected writes have changed, in the order in which it must be taken back.
+// Errors: fault.NotFound for a write or an asset that does not exist, or that the caller may not see;
+// fault.Invalid for changes before the horizon, or too many.
+func (e *Engine) find(ctx context.Context, tx *db.Tx, who auth.Actor, s selection) ([]*change, error) {
+	horizon, err := history.Of(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	f := &finder{model: e.assets.Model(), tx: tx, most: e.assets.MaxAssets, found: map[int64]*change{}}
+	switch {
+	case len(s.requests) > 0:
+		err = f.requests(ctx, horizon, s.requests)
+	case s.moment > 0:
+		err = e.version(ctx, f, who, horizon, s)
+	default:
+		err = e.member(ctx, f, who, s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.ordered(), nil
+}
+
+// ordered returns the changes in the order in which they are taken back. Deleted assets come back
+// first, each after the asset of which it is a part. Assets that were created are deleted last, each
+// before the asset of which it is a part. All other changes are taken back from the last to the
+// first.
+func (f *finder) ordered() []*change {
+	all := make([]*change, 0, len(f.found))
+	for _, c := range f.found {
+		slices.Sort(c.moments)
+		all = append(all, c)
+	}
+	phase := func(c *change) int {
+		switch {
+		case c.made:
+			return 3
+		case c.deleted:
+			return 1
+		}
+		return 2
+	}
+	slices.SortFunc(all, func(a, b *change) int {
+		if p := phase(a); p == 1 && phase(b) == 1 {
+			return cmp.Compare(a.last(), b.last())
+		}
+		return cmp.Or(cmp.Compare(phase(a), phase(b)), cmp.Compare(b.last(), a.last()))
+	})
+	return all
+}
+
+// write is an audit row.
+type write struct {
+	id          int64
+	request     string
+	first, last int64
+}
+
+// requests finds the versions of writes by their request ids.
+func (f *finder) requests(ctx context.Context, horizon history.Horizon, ids []string) error {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	in, args := db.InArgs(ids)
+	all, err := db.Collect(ctx, f.tx, `SELECT id, request_id, first_moment, last_moment FROM audit WHERE id > 0 AND request_id IN `+in, args,
+		func(scan db.Scanner) (w write, err error) { return w, scan.Scan(&w.id, &w.request, &w.first, &w.last) })
+	if err != nil {
+		return fmt.Errorf("find writes: %w", err)
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(all, func(w write) bool { return w.request == id }) {
+			return fault.NotFoundf("There is no write with the request id %s", id)
+		}
+	}
+	for _, w := range all {
+		if w.last == 0 { // the write has changed nothing
+			continue
+		}
+		if err := horizon.CheckMoment(w.first - 1); err != nil {
+			return err
+		}
+		err := f.versions(ctx, `v.audit_id = ? AND v.moment BETWEEN ? AND ?`, w.id, w.first, w.last)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// version finds one version of an asset.
+func (e *Engine) version(ctx context.Context, f *finder, who auth.Actor, horizon history.Horizon, s selection) error {
+	none := fault.NotFoundf("%s has no change with the moment %d", s.asset, s.moment)
+	known, err := e.assets.Lookup(ctx, f.tx, who, []oid.OID{s.asset})
+	if err != nil {
+		return err
+	}
+	k, ok := known[s.asset]
+	if !ok {
+		return none
+	}
+	if err := horizon.CheckMoment(s.moment - 1); err != nil {
+		return err
+	}
+	t, ok := f.model.Type(k.OID.Type)
+	if !ok {
+		return none
+	}
+	if err := f.versions(ctx, `v.id = ? AND v.moment = ?`, t.Stored(k.OID.ID), s.moment); err != nil {
+		return err
+	}
+	if len(f.found) == 0 {
+		return none
+	}
+	return nil
+}
+
+// member finds the versions that a member has written in a time.
+func (e *Engine) member(ctx context.Context, f *finder, who auth.Actor, s selection) error {
+	known, err := e.assets.Lookup(ctx, f.tx, who, []oid.OID{s.by})
+	if err != nil {
+		return err
+	}
+	k, ok := known[s.by]
+	t, isType := f.model.Type(k.OID.Type)
+	if !ok || !isType {
+		return fault.NotFoundf("There is no member %s", s.by)
+	}
+	after, _, err := history.MomentOf(ctx, f.tx, s.since-1)
+	if err != nil {
+		return err
+	}
+	to := db.Forever
+	if s.until != 0 {
+		if to, _, err = history.MomentOf(ctx, f.tx, s.until); err != nil {
+			return err
+		}
+	}
+	return f.versions(ctx, `v.moment > ? AND v.moment <= ? AND u.actor_id = ? AND u.id > 0`, after, to, t.Stored(k.OID.ID))
+}
+
+// versions adds the versions that meet a condition. v is a row of asset_version, and u is its audit
+// row. Errors: fault.Invalid for too many assets or versions.
+func (f *finder) versions(ctx context.Context, where string, args ...any) error {
+	query := `SELECT v.id, v.type, v.moment, v.created_moment, v.state, v.audit_id` +
+		` FROM asset_version v JOIN audit u ON u.id = v.audit_id WHERE ` + where + ` ORDER BY v.moment, v.id`
+	err := db.Each(ctx, f.tx, query, args, func(scan db.Scanner) error {
+		var id, moment, created, write int64
+		var typ, state int
+		if err := scan.Scan(&id, &typ, &moment, &created, &state, &write); err != nil {
+			return err
+		}
+		return f.add(id, typ, moment, created == moment, state == meta.StateDeleted, write)
+	})
+	if err != nil {
+		return fmt.Errorf("find versions: %w", err)
+	}
+	return nil
+}
+
+func (f *finder) add(id int64, typ int, moment int64, made, deleted bool, write int64) error {
+	c := f.found[id]
+	if c == nil {
+		t, ok := f.model.TypeByCode(typ)
+		if !ok {
+			return fmt.Errorf("asset %d has the unknown type %d", id, typ)
+		}
+		c = &change{id: id, typ: t}
+		f.found[id] = c
+	}
+	f.rows++
+	switch {
+	case f.most > 0 && len(f.found) > f.most:
+		return asset.TooManyAssets(f.most)
+	case f.most > 0 && f.rows > versionsByAsset*f.most:
+		return fault.Invalidf(fault.NoPlace, "The undo would take back more than %d versions.", versionsByAsset*f.most)
+	}
+	c.moments = append(c.moments, moment)
+	c.made, c.deleted = c.made || made, deleted
+	if !slices.Contains(c.writes, write) {
+		c.writes = append(c.writes, write)
+	}
+	return nil
+}

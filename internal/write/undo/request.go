@@ -1,0 +1,165 @@
+package undo
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/base/document"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/model/value"
+)
+
+// Request is the body of POST api/undo and its options.
+type Request struct {
+	Body     []byte // JSON or YAML
+	YAML     bool   // the body is YAML; if false, document.Sniff decides
+	Preview  bool   // answer what the undo would do, and change nothing
+	Comment  string // stored as ChangeComment
+	Key      string // the Idempotency-Key; empty: none
+	IfMoment int64  // the moment that the asset must have; only for the change of one asset; 0: any moment
+}
+
+// maxRequests is the largest number of writes that a request may name.
+const maxRequests = 1000
+
+// selection says which changes to take back. It has either requests, or an asset and a moment, or a
+// member with a time.
+type selection struct {
+	requests     []string
+	asset        oid.OID
+	moment       int64
+	by           oid.OID // a member
+	since, until int64   // UTC microseconds; until 0: now
+	skip         bool    // true: leave conflicts as they are; false: a conflict refuses the undo
+}
+
+// parse reads the body of a request. Errors: fault.Invalid.
+func parse(r Request) (s selection, err error) {
+	docs, err := document.Parse(r.Body, r.YAML || document.Sniff(r.Body))
+	if err != nil {
+		return s, err
+	}
+	if len(docs) != 1 || docs[0].Kind != document.Map {
+		return s, fault.Invalidf(0, "The body must be an object")
+	}
+	given := map[string]bool{}
+	for i, key := range docs[0].Keys {
+		n := &docs[0].Items[i]
+		read, ok := readers[key]
+		if !ok || given[key] {
+			return s, fault.Invalidf(n.At, "Invalid key at node(s): root->%s", key)
+		}
+		given[key] = true
+		if err := read(&s, n); err != nil {
+			return s, err
+		}
+	}
+	return s, s.check(given)
+}
+
+// check returns an error unless the body selects changes in exactly one way.
+func (s *selection) check(given map[string]bool) error {
+	ways := 0
+	for _, way := range [...]string{"requestId", "asset", "by"} {
+		if given[way] {
+			ways++
+		}
+	}
+	switch {
+	case ways != 1:
+		return fault.Invalidf(0, "The body must have one of requestId, asset and by")
+	case given["asset"] != given["moment"]:
+		return fault.Invalidf(0, "asset and moment belong together")
+	case given["by"] != given["since"] || given["until"] && !given["by"]:
+		return fault.Invalidf(0, "by needs since, and may have until")
+	case s.until != 0 && s.until < s.since:
+		return fault.Invalidf(0, "until is before since")
+	}
+	return nil
+}
+
+// readers read the values of a body, by key.
+var readers = map[string]func(s *selection, n *document.Node) error{
+	"requestId": func(s *selection, n *document.Node) error {
+		list := []document.Node{*n}
+		if n.Kind == document.List {
+			list = n.Items
+		}
+		if len(list) == 0 || len(list) > maxRequests {
+			return fault.Invalidf(n.At, "requestId must have 1 to %d ids", maxRequests)
+		}
+		for i := range list {
+			id, err := text(&list[i], "requestId")
+			if err != nil {
+				return err
+			}
+			s.requests = append(s.requests, strings.ToLower(id))
+		}
+		return nil
+	},
+	"asset": func(s *selection, n *document.Node) (err error) {
+		s.asset, err = oidOf(n, "asset")
+		return err
+	},
+	"moment": func(s *selection, n *document.Node) error {
+		at, err := strconv.ParseInt(n.Text, 10, 64)
+		if n.Kind != document.Number || err != nil || at <= 0 {
+			return fault.Invalidf(n.At, "moment must be a positive whole number")
+		}
+		s.moment = at
+		return nil
+	},
+	"by": func(s *selection, n *document.Node) (err error) {
+		if s.by, err = oidOf(n, "by"); err == nil && s.by.Type != "Member" {
+			err = fault.Invalidf(n.At, "by must be the Oid of a member")
+		}
+		return err
+	},
+	"since": func(s *selection, n *document.Node) (err error) {
+		s.since, err = instant(n, "since")
+		return err
+	},
+	"until": func(s *selection, n *document.Node) (err error) {
+		s.until, err = instant(n, "until")
+		return err
+	},
+	"conflicts": func(s *selection, n *document.Node) error {
+		switch n.Text {
+		case "fail":
+		case "skip":
+			s.skip = true
+		default:
+			return fault.Invalidf(n.At, `conflicts must be "fail" or "skip"`)
+		}
+		return nil
+	},
+}
+
+func text(n *document.Node, key string) (string, error) {
+	if n.Kind != document.String || n.Text == "" {
+		return "", fault.Invalidf(n.At, "%s must be a text that is not empty", key)
+	}
+	return n.Text, nil
+}
+
+func oidOf(n *document.Node, key string) (oid.OID, error) {
+	token, err := text(n, key)
+	if err != nil {
+		return oid.OID{}, err
+	}
+	o, err := oid.Parse(token)
+	if err != nil || o.IsNull() {
+		return oid.OID{}, fault.Invalidf(n.At, "%s must be an Oid, such as Story:1005", key)
+	}
+	return o, nil
+}
+
+// instant reads a date and time, in UTC microseconds.
+func instant(n *document.Node, key string) (int64, error) {
+	at, ok := value.Instant(n.Text)
+	if n.Kind != document.String || !ok {
+		return 0, fault.Invalidf(n.At, "%s must be a date and time, such as 2026-03-01T09:00:00Z", key)
+	}
+	return at, nil
+}
