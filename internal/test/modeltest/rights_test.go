@@ -360,8 +360,31 @@ func (g *gate) mayGive(scope string, role meta.Role) bool {
 	return model.Rights.Kind("project members").Roles(meta.ToChange, "Members").Has(own) && !higher(role, own)
 }
 
-// raised checks the moves of projects. If a move gets a member a higher role, the sender must have the
-// right to give that role.
+// mayRaise reports whether the sender may give a role in a moved project, both with the role at the
+// beginning of the request and with the role before this command.
+func (g *gate) mayRaise(scope string, role meta.Role) bool {
+	own := g.before.nearest(scope, g.member)
+	return g.mayGive(scope, role) && manages(own) && !higher(role, own)
+}
+
+// manages reports whether a member with a role in a project may give roles there.
+func manages(role meta.Role) bool {
+	return model.Rights.Kind("project members").Roles(meta.ToChange, "Members").Has(role)
+}
+
+// giving returns the highest role, in a project or above it, with which a member may give roles.
+func (w *world) giving(scope, member string) (highest meta.Role) {
+	for at := w.things[scope]; at != nil; at = w.things[at.one["Parent"]] {
+		held, ok := w.roles[[2]string{at.label, member}]
+		if ok && manages(roleOf(held)) && higher(roleOf(held), highest) {
+			highest = roleOf(held)
+		}
+	}
+	return highest
+}
+
+// raised checks the moves of projects. If a move gets a member a higher role, or lets a member give higher
+// roles in a project above, the sender must have the right to give that role.
 func (g *gate) raised() {
 	for _, scope := range g.sorted("Scope") {
 		old := g.before.things[scope.label]
@@ -371,7 +394,14 @@ func (g *gate) raised() {
 		for _, m := range g.sorted("Member") {
 			_, own := g.roles[[2]string{scope.label, m.label}]
 			was, now := g.before.nearest(scope.label, m.label), g.nearest(scope.label, m.label)
-			if !own && rises(was, now) && !g.mayGive(scope.label, now) && !g.before.rightsOf(m.label).admin() {
+			if !own && rises(was, now) && !g.mayRaise(scope.label, now) && !g.before.rightsOf(m.label).admin() {
+				g.against = append(g.against, "Denied'Scope.Parent")
+			}
+			was, now = g.before.giving(scope.label, m.label), g.giving(scope.one["Parent"], m.label)
+			if used := g.in[scope.one["Parent"]]; m.label == g.member && manages(used) && higher(used, now) {
+				now = used
+			}
+			if higher(now, was) && !g.mayRaise(scope.label, now) && !g.before.rightsOf(m.label).admin() {
 				g.against = append(g.against, "Denied'Scope.Parent")
 			}
 		}

@@ -52,7 +52,10 @@ func (g *gate) check(ctx context.Context, c *Command, target *row) error {
 			return err
 		}
 	}
-	return g.checkEdges(ctx, target)
+	if err := g.checkEdges(ctx, target); err != nil {
+		return err
+	}
+	return g.checkPower(ctx)
 }
 
 // checkTarget checks the rights for the asset that the command creates or names. If an update

@@ -71,8 +71,7 @@ func (g *gate) inherited(ctx context.Context, scope, member int64) (meta.Role, e
 // mayGive reports whether the caller may set or end a role in a project.
 func (g *gate) mayGive(scope int64, role meta.Role) bool {
 	own := g.roleIn(scope)
-	l := g.s.e.layout
-	return l.membersRights.Roles(meta.ToChange, l.members.Name).Has(own) && !g.s.e.model.Rights.Above(role, own)
+	return g.gives(own) && !g.s.e.model.Rights.Above(role, own)
 }
 
 // heldIn returns the role that a member has in the project itself, or No Access.
