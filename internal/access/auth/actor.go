@@ -14,6 +14,9 @@ const SystemMember int64 = 20
 type Actor struct {
 	// Member is the stored id of the member.
 	Member int64
+	// Token is the id of the access token with which the member has logged in. It is empty for
+	// other logins and for sessions.
+	Token string
 	// Admin is true if the member administers the whole system.
 	Admin bool
 	// All is true if the member reads all scopes. Scopes is nil then.

@@ -70,6 +70,9 @@ func (s *Service) Proven(ctx context.Context, l Login) (Actor, error) {
 		}
 	}
 	a, err := s.ActorOf(ctx, l.Member)
+	if !l.session {
+		a.Token = l.tokenID
+	}
 	return a, gone(err)
 }
 

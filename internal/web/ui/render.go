@@ -150,6 +150,7 @@ var notices = map[string]string{
 	"removed":  "The sample is removed.",
 	"changed":  "The password is changed. All other sessions have ended.",
 	"done":     "Done.",
+	"undone":   "Undone. It is in the history, and can be undone itself.",
 	"same":     "Nothing was different.",
 	"attached": "The file is attached.",
 }

@@ -131,7 +131,7 @@ func (s *Session) writeAudit(ctx context.Context) error {
 
 	row := audit.Row{
 		ID: s.audit, Request: s.req.ID, Member: s.who.Member, Comment: s.req.Comment, First: s.first, Last: s.last,
-		Imported: s.req.Import, Trace: s.trace, Model: s.e.generation, Unwatched: -1,
+		Imported: s.req.Import, Trace: s.trace, Token: s.who.Token, Model: s.e.generation, Unwatched: -1,
 	}
 	if row.Model != 0 && s.modelChanged {
 		row.Model++ // this transaction has raised the generation

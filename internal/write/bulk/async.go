@@ -97,7 +97,7 @@ func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted
 			return Accepted{}, oldPasswordAsync(n.At)
 		}
 	}
-	r.Address, r.ID, r.Trace = trail.OriginOf(ctx).Address, tracing.RequestID(ctx), tracing.Of(ctx).Parent()
+	r.Token, r.Address, r.ID, r.Trace = who.Token, trail.OriginOf(ctx).Address, tracing.RequestID(ctx), tracing.Of(ctx).Parent()
 	head, err := json.Marshal(r)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("encode the options of a request: %w", err)
@@ -257,6 +257,7 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim, r Request) error
 	if err != nil {
 		return err
 	}
+	who.Token = r.Token
 	ctx, unwatch := a.actors.Watch(ctx, auth.Login{Member: c.Member}, who)
 	defer unwatch()
 	ctx = trail.With(ctx, trail.Origin{Member: c.Member, Address: r.Address})

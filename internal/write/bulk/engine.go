@@ -79,6 +79,7 @@ type Request struct {
 	// Accept sets the fields below, for the later execution.
 	Address string // address of the client
 	ID      string // id of the HTTP request, for the log
+	Token   string // id of the access token with which the member sent the request; empty: none
 	Trace   string // the header traceparent of the HTTP request; empty if the request is not traced
 }
 

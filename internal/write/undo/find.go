@@ -57,7 +57,7 @@ func (e *Engine) find(ctx context.Context, tx *db.Tx, who auth.Actor, s selectio
 	case s.moment > 0:
 		err = e.version(ctx, f, who, horizon, s)
 	default:
-		err = e.member(ctx, f, who, s)
+		err = e.inTime(ctx, f, who, s)
 	}
 	if err != nil {
 		return nil, err
@@ -157,16 +157,20 @@ func (e *Engine) version(ctx context.Context, f *finder, who auth.Actor, horizon
 	return nil
 }
 
-// member finds the versions that a member has written in a time.
-func (e *Engine) member(ctx context.Context, f *finder, who auth.Actor, s selection) error {
-	known, err := e.assets.Lookup(ctx, f.tx, who, []oid.OID{s.by})
-	if err != nil {
-		return err
-	}
-	k, ok := known[s.by]
-	t, isType := f.model.Type(k.OID.Type)
-	if !ok || !isType {
-		return fault.NotFoundf("There is no member %s", s.by)
+// inTime finds the versions that a member or an access token has written in a time.
+func (e *Engine) inTime(ctx context.Context, f *finder, who auth.Actor, s selection) error {
+	where, by := "u.token_id = ?", any(s.token)
+	if s.token == "" {
+		known, err := e.assets.Lookup(ctx, f.tx, who, []oid.OID{s.by})
+		if err != nil {
+			return err
+		}
+		k, ok := known[s.by]
+		t, isType := f.model.Type(k.OID.Type)
+		if !ok || !isType {
+			return fault.NotFoundf("There is no member %s", s.by)
+		}
+		where, by = "u.actor_id = ?", t.Stored(k.OID.ID)
 	}
 	after, _, err := history.MomentOf(ctx, f.tx, s.since-1)
 	if err != nil {
@@ -178,7 +182,7 @@ func (e *Engine) member(ctx context.Context, f *finder, who auth.Actor, s select
 			return err
 		}
 	}
-	return f.versions(ctx, `v.moment > ? AND v.moment <= ? AND u.actor_id = ? AND u.id > 0`, after, to, t.Stored(k.OID.ID))
+	return f.versions(ctx, `v.moment > ? AND v.moment <= ? AND u.id > 0 AND `+where, after, to, by)
 }
 
 // versions adds the versions that meet a condition. v is a row of asset_version, and u is its audit

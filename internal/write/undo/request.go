@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/oid"
@@ -24,12 +26,13 @@ type Request struct {
 const maxRequests = 1000
 
 // selection says which changes to take back. It has either requests, or an asset and a moment, or a
-// member with a time.
+// member or an access token with a time.
 type selection struct {
 	requests     []string
 	asset        oid.OID
 	moment       int64
-	by           oid.OID // a member
+	by           oid.OID // a member; null: token
+	token        string  // id of an access token
 	since, until int64   // UTC microseconds; until 0: now
 	skip         bool    // true: leave conflicts as they are; false: a conflict refuses the undo
 }
@@ -110,11 +113,21 @@ var readers = map[string]func(s *selection, n *document.Node) error{
 		s.moment = at
 		return nil
 	},
-	"by": func(s *selection, n *document.Node) (err error) {
-		if s.by, err = oidOf(n, "by"); err == nil && s.by.Type != "Member" {
-			err = fault.Invalidf(n.At, "by must be the Oid of a member")
+	"by": func(s *selection, n *document.Node) error {
+		by, err := text(n, "by")
+		if err != nil {
+			return err
 		}
-		return err
+		if id, err := uuid.Parse(by); err == nil && len(by) == len(uuid.Nil.String()) {
+			s.token = id.String()
+			return nil
+		}
+		o, err := oid.Parse(by)
+		if err != nil || o.IsNull() || o.Type != "Member" {
+			return fault.Invalidf(n.At, "by must be the Oid of a member or the id of an access token")
+		}
+		s.by = o
+		return nil
 	},
 	"since": func(s *selection, n *document.Node) (err error) {
 		s.since, err = instant(n, "since")

@@ -25,7 +25,8 @@ type activityItem struct {
 	Verb          string
 	Time          time.Time
 	Target        []activityTarget
-	Own           bool // the object is the asset of this page
+	Provider      struct{ CommitID string } // the id of the write
+	Own           bool                      // the object is the asset of this page
 }
 
 // activityRef is a reference to an asset.

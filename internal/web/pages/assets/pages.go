@@ -21,6 +21,8 @@ func Pages() ui.Set {
 			"POST /ui/asset/{oid}":        editAsset,
 			"POST /ui/asset/{oid}/attach": attachToAsset,
 			"POST /ui/asset/{oid}/run":    operateOnAsset,
+			"GET /ui/undo":                showUndo,
+			"POST /ui/undo":               undo,
 		},
 		Templates: templateFiles,
 		Functions: template.FuncMap{

@@ -18,7 +18,7 @@ import (
 // auditKinds are the kinds of events. Spec: interface 4.9.
 var auditKinds = []string{
 	"SignIn", "SignInRefused", "LoginChanged", "TokenCreated", "TokenRevoked", "RoleGranted", "RoleEnded", "DefaultRoleChanged",
-	"SubscriptionCreated", "SubscriptionChanged", "SubscriptionDeleted", "LocalizationChanged", "SettingsChanged", "Imported", "Repaired", "Denied", "Unrecorded",
+	"SubscriptionCreated", "SubscriptionChanged", "SubscriptionDeleted", "LocalizationChanged", "SettingsChanged", "Imported", "Undone", "Repaired", "Denied", "Unrecorded",
 }
 
 // auditEvent is an event as the interface lists it.
@@ -32,6 +32,7 @@ type auditEvent struct {
 	Asset   string
 	Role    string
 	Count   int
+	Request string
 	more    map[string]any // further JSON fields of the event, by key
 }
 
@@ -49,6 +50,14 @@ func (e *auditEvent) UnmarshalJSON(text []byte) error {
 		delete(e.more, key)
 	}
 	return nil
+}
+
+// Write returns the id of the write that an event is about, or an empty text.
+func (e *auditEvent) Write() string {
+	if e.Kind == "Imported" || e.Kind == "Undone" {
+		return e.Request
+	}
+	return ""
 }
 
 // Details returns the JSON fields that depend on the kind of the event, as text.

@@ -1,0 +1,1 @@
+ALTER TABLE `audit` ADD COLUMN `token_id` CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NULL;
