@@ -1,6 +1,7 @@
 package asset
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -56,7 +57,8 @@ type pastLink struct {
 type undoing struct {
 	id      int64
 	typ     *meta.Type
-	moments []int64
+	moments []int64 // ascending
+	linked  bool    // links or values began or ended with at least one of the versions
 }
 
 // loadPasts reads what the versions have changed. The assets are locked.
@@ -64,12 +66,19 @@ func (l *loaded) loadPasts(ctx context.Context, all []undoing) error {
 	for part := range slices.Chunk(all, db.MaxIn) {
 		reader := pastReader{loaded: l, of: map[int64]*undoing{}, linked: map[*meta.Type][]int64{}}
 		for i := range part {
-			reader.of[part[i].id] = &part[i]
-			l.pasts[part[i].id] = &past{}
-			reader.ids = append(reader.ids, part[i].id)
-			reader.widen(part[i].moments)
+			u := &part[i]
+			if l.rows[u.id] == nil { // the command fails
+				continue
+			}
+			reader.of[u.id] = u
+			l.pasts[u.id] = &past{}
+			reader.ids = append(reader.ids, u.id)
+			reader.widen(u.moments)
+			if u.linked {
+				reader.linked[u.typ] = append(reader.linked[u.typ], u.id)
+			}
 		}
-		for _, step := range []func(context.Context) error{reader.versions, reader.edges, reader.roles} {
+		for _, step := range []func(context.Context) error{reader.versions, reader.texts, reader.compareAll, reader.edges, reader.roles} {
 			if err := step(ctx); err != nil {
 				return err
 			}
@@ -84,8 +93,23 @@ type pastReader struct {
 	of          map[int64]*undoing
 	ids         []int64
 	first, to   int64 // the range of moments of the versions
+	ended       []*endedVersion
 	linked      map[*meta.Type][]int64
-	unexplained []*row // versions of projects and members that differ from the one before in nothing that is stored with them
+	unexplained []unexplained
+}
+
+// endedVersion is a version that is not current.
+type endedVersion struct {
+	id    int64
+	st    *state
+	attrs string // as the row stores it
+}
+
+// unexplained is a version of a project or member that differs from the one before in nothing that is
+// stored with it.
+type unexplained struct {
+	w      *row
+	moment int64
 }
 
 func (r *pastReader) widen(moments []int64) {
@@ -95,26 +119,22 @@ func (r *pastReader) widen(moments []int64) {
 	r.to = max(r.to, moments[len(moments)-1])
 }
 
-// versions compares each version with the one before it.
+// versions reads the versions and the ones before them, except current versions, which are loaded
+// already. It does not read texts from asset_text.
 func (r *pastReader) versions(ctx context.Context) error {
-	layout := r.s.e.layout
 	in, args := db.InArgs(r.ids)
-	query := `SELECT ` + db.OfVersions("v", layout.All()) + `, v.until_moment, v.linked FROM asset_version v WHERE v.id IN ` + in +
-		` AND (v.moment BETWEEN ? AND ? OR v.until_moment BETWEEN ? AND ?) ORDER BY v.id, v.moment`
-	before := &row{}
-	err := db.Each(ctx, r.s.tx, query, append(args, r.first, r.to, r.first, r.to), func(scan db.Scanner) error {
-		w, linked, err := r.scanVersion(scan)
+	columns := slices.Concat(r.s.e.layout.All(), db.HashColumns(), []string{"until_moment"})
+	query := `SELECT ` + strings.Join(columns, ", ") + ` FROM asset_version WHERE id IN ` + in +
+		` AND (moment BETWEEN ? AND ? OR until_moment BETWEEN ? AND ?) AND until_moment < ? ORDER BY id, moment`
+	err := db.Each(ctx, r.s.tx, query, append(args, r.first, r.to, r.first, r.to, db.Forever), func(scan db.Scanner) error {
+		v, err := r.scanEnded(scan)
 		if err != nil {
 			return err
 		}
-		u := r.of[w.id]
-		if slices.Contains(u.moments, int64(w.cur.moment)) {
-			if before.id != w.id || before.cur.until != w.cur.moment {
-				before = &row{id: w.id}
-			}
-			r.compare(r.pasts[w.id], before.cur, w, linked)
+		moments := r.of[v.id].moments
+		if slices.Contains(moments, int64(v.st.moment)) || slices.Contains(moments, int64(v.st.until)) {
+			r.ended = append(r.ended, v)
 		}
-		before = w
 		return nil
 	})
 	if err != nil {
@@ -123,40 +143,151 @@ func (r *pastReader) versions(ctx context.Context) error {
 	return nil
 }
 
-// scanVersion reads a row of asset_version.
-func (r *pastReader) scanVersion(scan db.Scanner) (w *row, linked bool, err error) {
+// scanEnded reads a row of asset_version.
+func (r *pastReader) scanEnded(scan db.Scanner) (*endedVersion, error) {
 	layout := r.s.e.layout
-	w = &row{cur: layout.newState()}
-	st := w.cur
-	var typ, links int
+	v := &endedVersion{st: layout.newState()}
+	st := v.st
+	var typ int
 	var attrs any
 	into := []any{
-		&w.id, &typ, &st.code, &st.moment, &st.audit, &st.createdMoment, &st.createdAt, &st.createdBy, &st.changedAt, &st.changedBy,
+		&v.id, &typ, &st.code, &st.moment, &st.audit, &st.createdMoment, &st.createdAt, &st.createdBy, &st.changedAt, &st.changedBy,
 	}
 	for i := range st.Slots {
 		into = append(into, &st.Slots[i])
 	}
-	if err := scan.Scan(append(into, &attrs, &st.until, &links)...); err != nil {
-		return nil, false, err
+	into = append(into, &attrs)
+	for i := range st.Hashes {
+		into = append(into, &st.Hashes[i])
+	}
+	if err := scan.Scan(append(into, &st.until)...); err != nil {
+		return nil, err
 	}
 	for i := range st.Slots {
 		st.Slots[i] = value.FromColumn(layout.Slots[i].Kind, st.Slots[i])
 	}
-	if st.Attrs, err = stored.Parse(textOf(attrs)); err != nil {
-		return nil, false, fmt.Errorf("asset %d at moment %d: %w", w.id, st.moment, err)
-	}
-	t, ok := r.s.e.model.TypeByCode(typ)
-	if !ok {
-		return nil, false, fmt.Errorf("asset %d has the unknown type %d", w.id, typ)
-	}
-	w.typ = t
-	return w, links != 0, r.count(st)
+	v.attrs = textOf(attrs)
+	return v, r.count(st)
 }
+
+// textKey identifies a text of asset_text.
+type textKey struct {
+	id   int64
+	hash string
+}
+
+// texts completes the versions with the texts that their rows do not contain. Usually the current
+// version has the same text.
+func (r *pastReader) texts(ctx context.Context) error {
+	const description, attrs = 0, 1 // indexes in db.LongTexts
+	needed := map[textKey]string{}
+	for _, v := range r.ended {
+		now := r.rows[v.id].stored
+		for _, which := range [...]int{description, attrs} {
+			if h := v.st.Hashes[which]; h != nil && !bytes.Equal(h, now.Hashes[which]) {
+				needed[textKey{v.id, string(h)}] = ""
+			}
+		}
+	}
+	if err := r.readTexts(ctx, needed); err != nil {
+		return err
+	}
+	slot := r.s.e.layout.Description()
+	for _, v := range r.ended {
+		now := r.rows[v.id].stored
+		if h := v.st.Hashes[description]; h != nil && slot >= 0 {
+			v.st.Slots[slot] = now.Slots[slot]
+			if !bytes.Equal(h, now.Hashes[description]) {
+				v.st.Slots[slot] = needed[textKey{v.id, string(h)}]
+			}
+		}
+		h := v.st.Hashes[attrs]
+		if h != nil && bytes.Equal(h, now.Hashes[attrs]) {
+			v.st.Attrs = now.Attrs
+			continue
+		}
+		if h != nil {
+			v.attrs = needed[textKey{v.id, string(h)}]
+		}
+		var err error
+		if v.st.Attrs, err = stored.Parse(v.attrs); err != nil {
+			return fmt.Errorf("asset %d at moment %d: %w", v.id, v.st.moment, err)
+		}
+	}
+	return nil
+}
+
+// readTexts reads texts of asset_text.
+func (r *pastReader) readTexts(ctx context.Context, needed map[textKey]string) error {
+	var ids []int64
+	for key := range needed {
+		ids = append(ids, key.id)
+	}
+	slices.Sort(ids)
+	for in, args := range db.InChunks(slices.Compact(ids)) {
+		err := db.Each(ctx, r.s.tx, `SELECT asset_id, hash, text FROM asset_text WHERE asset_id IN `+in, args, func(scan db.Scanner) error {
+			var id int64
+			var hash []byte
+			var text string
+			if err := scan.Scan(&id, &hash, &text); err != nil {
+				return err
+			}
+			key := textKey{id, string(hash)}
+			if _, is := needed[key]; !is {
+				return nil
+			}
+			needed[key] = text
+			r.bytes += int64(len(text))
+			return r.proceed()
+		})
+		if err != nil {
+			return fmt.Errorf("read texts to undo: %w", err)
+		}
+	}
+	return nil
+}
+
+// proceed returns an error if the batch holds too much text.
+// Errors: errSplit; fault.Invalid with ErrReach.
+func (r *pastReader) proceed() error {
+	switch {
+	case r.several && r.bytes > maxHeld:
+		return errSplit
+	case r.bytes > maxHeldOfOne:
+		return tooMuchHeld()
+	}
+	return nil
+}
+
+// compareAll compares each version with the one before it.
+func (r *pastReader) compareAll(context.Context) error {
+	began, until := map[versionAt]*state{}, map[versionAt]*state{}
+	for _, v := range r.ended {
+		began[versionAt{v.id, int64(v.st.moment)}] = v.st
+		until[versionAt{v.id, int64(v.st.until)}] = v.st
+	}
+	for _, id := range r.ids {
+		w := r.rows[id]
+		for _, at := range r.of[id].moments {
+			after := began[versionAt{id, at}]
+			if at == int64(w.stored.moment) {
+				after = w.stored
+			}
+			if after != nil {
+				r.compare(r.pasts[id], w, until[versionAt{id, at}], after)
+			}
+		}
+	}
+	return nil
+}
+
+// versionAt identifies a version by its asset and a moment.
+type versionAt struct{ id, moment int64 }
 
 // compare adds to a past what a version has changed. before is the version before it; nil if it is
 // the first.
-func (r *pastReader) compare(p *past, before *state, w *row, linked bool) {
-	at := int64(w.cur.moment)
+func (r *pastReader) compare(p *past, w *row, before, after *state) {
+	at := int64(after.moment)
 	if before == nil {
 		p.made, p.last = true, at
 		return
@@ -166,22 +297,19 @@ func (r *pastReader) compare(p *past, before *state, w *row, linked bool) {
 	if p.made {
 		return
 	}
-	changed := linked
-	if before.code != w.cur.code {
-		p.state.add(before.code, w.cur.code, at)
+	changed := r.of[w.id].linked
+	if before.code != after.code {
+		p.state.add(before.code, after.code, at)
 		changed = true
 	}
 	for _, a := range r.s.e.layout.types[w.typ].restored {
-		if was, now := before.Get(a), w.cur.Get(a); was != now {
+		if was, now := before.Get(a), after.Get(a); was != now {
 			p.add(a, was, now, at)
 			changed = true
 		}
 	}
-	if linked {
-		r.linked[w.typ] = append(r.linked[w.typ], w.id)
-	}
 	if !changed && (w.typ.Secured.Self || w.typ == r.s.e.layout.member) {
-		r.unexplained = append(r.unexplained, w)
+		r.unexplained = append(r.unexplained, unexplained{w, at})
 	}
 }
 
@@ -355,11 +483,11 @@ func codeList(of map[int]*meta.Attr) string {
 
 // roles finds out what the unexplained versions have changed: a role, or otherwise the password.
 func (r *pastReader) roles(ctx context.Context) error {
-	for _, w := range r.unexplained {
+	for _, u := range r.unexplained {
 		what := KeptRoles
-		if w.typ == r.s.e.layout.member {
+		if u.w.typ == r.s.e.layout.member {
 			n, err := db.Column[int64](ctx, r.s.tx, `SELECT COUNT(*) FROM scope_member WHERE member_id = ? AND (since_moment = ? OR until_moment = ?)`,
-				w.id, int64(w.cur.moment), int64(w.cur.moment))
+				u.w.id, u.moment, u.moment)
 			if err != nil {
 				return fmt.Errorf("read roles: %w", err)
 			}
@@ -367,7 +495,7 @@ func (r *pastReader) roles(ctx context.Context) error {
 				what = KeptLogin
 			}
 		}
-		r.pasts[w.id].keep(what)
+		r.pasts[u.w.id].keep(what)
 	}
 	return nil
 }
@@ -385,6 +513,9 @@ func (p *prefetch) loadPasts(ctx context.Context, l *loaded) error {
 func (p *prefetch) collectPasts(l *loaded) {
 	for _, u := range p.undone {
 		past := l.pasts[u.id]
+		if past == nil {
+			continue
+		}
 		if past.made || past.state.was == meta.StateDeleted {
 			p.owners = append(p.owners, u.id)
 		}

@@ -127,7 +127,7 @@ func (p *prefetch) collect(c *Command) {
 		return
 	}
 	if c.Verb == Undo {
-		p.undone = append(p.undone, undoing{id, t, c.Undone.Moments})
+		p.undone = append(p.undone, undoing{id, t, c.Undone.Moments, c.Undone.Linked})
 		if t.Secured.Self {
 			p.trees[t.Name] = true
 		}

@@ -15,6 +15,8 @@ import (
 type Undone struct {
 	// Moments are the moments of the versions whose changes the command takes back, ascending.
 	Moments []int64
+	// Linked is true if links or values may have begun or ended with one of the versions.
+	Linked bool
 	// Describe is true if the command fills Changes.
 	Describe bool
 
@@ -58,7 +60,7 @@ type Reverted struct {
 	Added, Removed []string
 }
 
-func (u *Undone) reset() { *u = Undone{Moments: u.Moments, Describe: u.Describe} }
+func (u *Undone) reset() { *u = Undone{Moments: u.Moments, Linked: u.Linked, Describe: u.Describe} }
 
 // undo takes back what some versions of an asset have changed. Values, links, ranks and states get
 // the values that they had before. If an attribute has changed since, it stays as it is, and the

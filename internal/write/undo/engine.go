@@ -89,7 +89,7 @@ func (e *Engine) run(ctx context.Context, w *asset.Session, id string, r Request
 		changes = append(changes, c)
 		commands = append(commands, &asset.Command{
 			Verb: asset.Undo, Target: asset.Ref{OID: c.oid()}, IfMoment: r.IfMoment,
-			Undone: &asset.Undone{Moments: c.moments, Describe: r.Preview},
+			Undone: &asset.Undone{Moments: c.moments, Linked: c.linked, Describe: r.Preview},
 		})
 	}
 	w.Count(len(commands))

@@ -28,6 +28,7 @@ type change struct {
 	writes  []int64 // ids of the audit rows of the versions
 	made    bool    // the first version of the asset is one of them
 	deleted bool    // the asset is deleted after the last of them
+	linked  bool    // links or values began or ended with one of them
 }
 
 func (c *change) oid() oid.OID { return oid.OID{Type: c.typ.Name, ID: c.typ.Shown(c.id)} }
@@ -188,15 +189,19 @@ func (e *Engine) inTime(ctx context.Context, f *finder, who auth.Actor, s select
 // versions adds the versions that meet a condition. v is a row of asset_version, and u is its audit
 // row. Errors: fault.Invalid for too many assets or versions.
 func (f *finder) versions(ctx context.Context, where string, args ...any) error {
-	query := `SELECT v.id, v.type, v.moment, v.created_moment, v.state, v.audit_id` +
+	query := `SELECT v.id, v.type, v.moment, v.created_moment, v.state, v.linked, v.audit_id` +
 		` FROM asset_version v JOIN audit u ON u.id = v.audit_id WHERE ` + where + ` ORDER BY v.moment, v.id`
 	err := db.Each(ctx, f.tx, query, args, func(scan db.Scanner) error {
 		var id, moment, created, write int64
-		var typ, state int
-		if err := scan.Scan(&id, &typ, &moment, &created, &state, &write); err != nil {
+		var typ, state, linked int
+		if err := scan.Scan(&id, &typ, &moment, &created, &state, &linked, &write); err != nil {
 			return err
 		}
-		return f.add(id, typ, moment, created == moment, state == meta.StateDeleted, write)
+		c, err := f.add(id, typ, moment, write)
+		if err == nil {
+			c.made, c.deleted, c.linked = c.made || created == moment, state == meta.StateDeleted, c.linked || linked != 0
+		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("find versions: %w", err)
@@ -204,12 +209,13 @@ func (f *finder) versions(ctx context.Context, where string, args ...any) error 
 	return nil
 }
 
-func (f *finder) add(id int64, typ int, moment int64, made, deleted bool, write int64) error {
+// add adds a version to the changes of its asset.
+func (f *finder) add(id int64, typ int, moment, write int64) (*change, error) {
 	c := f.found[id]
 	if c == nil {
 		t, ok := f.model.TypeByCode(typ)
 		if !ok {
-			return fmt.Errorf("asset %d has the unknown type %d", id, typ)
+			return nil, fmt.Errorf("asset %d has the unknown type %d", id, typ)
 		}
 		c = &change{id: id, typ: t}
 		f.found[id] = c
@@ -217,14 +223,13 @@ func (f *finder) add(id int64, typ int, moment int64, made, deleted bool, write 
 	f.rows++
 	switch {
 	case f.most > 0 && len(f.found) > f.most:
-		return asset.TooManyAssets(f.most)
+		return nil, asset.TooManyAssets(f.most)
 	case f.most > 0 && f.rows > versionsByAsset*f.most:
-		return fault.Invalidf(fault.NoPlace, "The undo would take back more than %d versions.", versionsByAsset*f.most)
+		return nil, fault.Invalidf(fault.NoPlace, "The undo would take back more than %d versions.", versionsByAsset*f.most)
 	}
 	c.moments = append(c.moments, moment)
-	c.made, c.deleted = c.made || made, deleted
 	if !slices.Contains(c.writes, write) {
 		c.writes = append(c.writes, write)
 	}
-	return nil
+	return c, nil
 }

@@ -377,13 +377,13 @@ func (g *generator) json(v any) string {
 // stored exactly as before, and exactly as after the writes.
 func TestEverythingComesBack(t *testing.T) {
 	each(t, func(w *world) {
-		runs := uint64(3)
+		runs, rounds := uint64(3), 40
 		if testing.Short() {
-			runs = 1
+			runs, rounds = 1, 20
 		}
 		for seed := range runs {
 			g := newGenerator(w.model, seed)
-			for range 40 {
+			for range rounds {
 				w.random(g)
 			}
 		}

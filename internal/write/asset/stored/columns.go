@@ -48,6 +48,9 @@ func NewColumns(slots []meta.Column, d *db.Dialect) *Columns {
 	return c
 }
 
+// Description returns the slot of the description; -1 if the model does not have it.
+func (c *Columns) Description() int { return c.description }
+
 // Prepared reports whether statements for a few assets are prepared.
 func (c *Columns) Prepared() bool { return c.prepares }
 
