@@ -28,7 +28,7 @@ const maxBody = 1 << 10
 
 func newAPI(e engines, log io.Writer) *API {
 	a := New(fixed(Engines{
-		Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Activity: e, Changes: e, Webhooks: e, Tokens: e, Audit: e, System: systems{e},
+		Credentials: e, Bulk: e, Undo: undoer{e}, Queries: e, Writes: e, Roles: e, Tags: e, Activity: e, Changes: e, Webhooks: e, Tokens: e, Audit: e, System: systems{e},
 		Metadata: e, Localization: texts{e}, Attachments: e, Configuration: describe.NewConfiguration("1.2.3.4", 100, "Mix", "Mix"),
 	}), Options{
 		Instance: "alds", MaxBody: maxBody, Log: slog.New(slog.NewJSONHandler(log, nil)),
@@ -71,6 +71,8 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/alds/api/asset?atomic=true&Comment='spring+clean'", "{}", `bulk atomic=true comment=spring clean`},
 		{"GET", "/alds/api/asset/r1", "", `progress r1`},
 		{"POST", "/alds/api/asset", "from: Story", `bulk yaml=true preview=false from: Story`},
+		{"POST", "/alds/api/undo?comment='back'", "{}", `undo preview=false comment=back key= moment=0 yaml=false {}`},
+		{"POST", "/alds/api/undo?previewOnly=true", "requestId: x", `undo preview=true comment= key= moment=0 yaml=true requestId: x`},
 		{"POST", "/alds/query.v1", `{"from": "Story"}`, `rows of Story`},
 		{"POST", "/alds/query.v1/", `{"from": "Story"}`, `rows of Story`},
 		{"GET", "/alds/query.v1", `{"from": "Story"}`, `rows of Story`},
@@ -261,6 +263,7 @@ func TestRefusals(t *testing.T) {
 		{"a preview in another word", "POST", "/alds/api/asset?previewOnly=1", "{}", 400, ""},
 		{"an atomic in another word", "POST", "/alds/api/asset?atomic=yes", "{}", 400, ""},
 		{"no body", "POST", "/alds/api/asset", "", 400, ""},
+		{"an undo that conflicts refuse", "POST", "/alds/api/undo", `"conflict"`, 409, ""},
 		{"a body of spaces", "POST", "/alds/query.v1", " \n", 400, ""},
 		{"a path that is not properly encoded", "GET", "/alds/rest-1.v1/Data/%zz", "", 400, ""},
 	} {

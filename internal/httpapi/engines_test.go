@@ -25,6 +25,7 @@ import (
 	"github.com/alds-dev/alds/internal/query/find"
 	"github.com/alds-dev/alds/internal/write/bulk"
 	"github.com/alds-dev/alds/internal/write/rest"
+	"github.com/alds-dev/alds/internal/write/undo"
 )
 
 // engines is a fake of every engine. It answers with its arguments, returns err, or panics.
@@ -148,6 +149,17 @@ func (engines) In(_ context.Context, accept string) (localizer.Texts, error) {
 
 // systems is a fake of System. It is a separate type, because engines already has other methods
 // with the same names.
+// undoer answers undos.
+type undoer struct{ engines }
+
+func (u undoer) Run(_ context.Context, _ auth.Actor, r undo.Request) ([]byte, bool, error) {
+	b, err := u.say("undo preview=%v comment=%s key=%s moment=%d yaml=%v %s", r.Preview, r.Comment, r.Key, r.IfMoment, r.YAML, r.Body)
+	if string(r.Body) == `"conflict"` {
+		return []byte(`{"error": "conflicts", "exceptions": [{"message": "conflicts"}]}`), false, nil
+	}
+	return b, true, err
+}
+
 type systems struct{ engines }
 
 func (s systems) Status(context.Context, auth.Actor) (system.Status, error) {

@@ -116,7 +116,13 @@ func (r *result) complete(ctx context.Context) error {
 // append returns the answer. Spec: interface 4.17.
 func (r *result) append(undone bool) ([]byte, error) {
 	b := append([]byte(`{"undone":`), strconv.FormatBool(undone)...)
-	b = append(value.AppendString(append(b, `,"requestId":`...), r.id), `,"requests":{"ids":[`...)
+	b = value.AppendString(append(b, `,"requestId":`...), r.id)
+	if !undone && !r.preview {
+		why := value.AppendString(nil, "Nothing was undone: "+r.counted())
+		b = append(append(append(b, `,"error":`...), why...), `,"exceptions":[{"message":`...)
+		b = append(append(b, why...), `}]`...)
+	}
+	b = append(b, `,"requests":{"ids":[`...)
 	for i, id := range r.requests {
 		if i > 0 {
 			b = append(b, ',')
@@ -145,6 +151,21 @@ func (r *result) append(undone bool) ([]byte, error) {
 		b = append(memory.Append(append(b, `,"changes":[`...), r.changes), ']')
 	}
 	return append(b, '}'), nil
+}
+
+// counted returns the numbers of conflicts and failures in words.
+func (r *result) counted() string {
+	text := strconv.Itoa(r.conflicts) + " conflicts"
+	if r.conflicts == 1 {
+		text = "1 conflict"
+	}
+	switch r.failed {
+	case 0:
+		return text
+	case 1:
+		return text + " and 1 failure"
+	}
+	return text + " and " + strconv.Itoa(r.failed) + " failures"
 }
 
 // appendConflict appends a conflict: what has changed since, by whom, and when.

@@ -250,9 +250,7 @@ func undo(v *ui.Visit) error {
 	if refused, err := ui.AsError(err); err != nil {
 		return err
 	} else if refused != nil {
-		if v.Status = refused.Status; refused.Status == http.StatusConflict {
-			return showUndoOf(v, c, "Nothing was undone: something has changed since, or you may not change it.")
-		}
+		v.Status = refused.Status
 		return showUndoOf(v, c, v.Readable(refused.Message))
 	}
 	to := c.Asset
