@@ -319,10 +319,11 @@ func (u *undoer) keepContent(reference any) {
 func (u *undoer) rank(ctx context.Context, a *meta.Attr, v *pastValue) error {
 	was, _ := v.was.(int64)
 	place, err := u.formerPlace(ctx, a, was)
+	apart, isApart := errors.AsType[apartError](err)
 	switch {
-	case errors.Is(err, errApart):
-		u.conflict(a, v.since)
-		return nil
+	case isApart:
+		c := u.conflict(a, v.since)
+		return u.s.tx.QueryRow(ctx, `SELECT moment FROM asset WHERE id = ?`, apart.id).Scan(&c.by)
 	case err != nil:
 		return err
 	case place == 0:

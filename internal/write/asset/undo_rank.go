@@ -2,7 +2,6 @@ package asset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/alds-dev/alds/internal/base/fault"
@@ -11,8 +10,10 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset/rank"
 )
 
-// errApart reports that the assets next to a former rank have moved apart.
-var errApart = errors.New("the former neighbours have moved apart")
+// apartError reports that the assets next to a former rank have moved apart.
+type apartError struct{ id int64 } // stored id of one of them
+
+func (apartError) Error() string { return "the former neighbours have moved apart" }
 
 // formerRanks are the ranks that other requests have changed since a moment, of one rank space.
 type formerRanks struct {
@@ -27,7 +28,7 @@ type moved struct{ id, rank int64 }
 // formerPlace returns 0 if the asset can have the rank again that it had before. If another asset has
 // this rank now, or the neighbours have new ranks but the same order, it returns the rank of the
 // asset after which to rank it.
-// Errors: errApart.
+// Errors: apartError.
 func (u *undoer) formerPlace(ctx context.Context, a *meta.Attr, was int64) (after int64, err error) {
 	if err := u.loaded.lockTrees(ctx, map[string]bool{rank.Sequence(u.w.typ): true}); err != nil {
 		return 0, err
@@ -47,7 +48,7 @@ func (u *undoer) formerPlace(ctx context.Context, a *meta.Attr, was int64) (afte
 	}
 	switch {
 	case before.id != 0 && next.id != 0 && before.now >= next.now:
-		return 0, errApart
+		return 0, former.apart(before.id, next.id)
 	case (before.id == 0 || before.now < was) && (next.id == 0 || was < next.now):
 		taken, err := u.isTaken(ctx, space, was)
 		if err != nil || !taken {
@@ -55,9 +56,19 @@ func (u *undoer) formerPlace(ctx context.Context, a *meta.Attr, was int64) (afte
 		}
 		return was, nil
 	case before.id == 0:
-		return 0, errApart
+		return 0, former.apart(next.id)
 	}
 	return before.now, nil
+}
+
+// apart returns an apartError for the first of the assets that has moved.
+func (f *formerRanks) apart(ids ...int64) error {
+	for _, id := range ids {
+		if _, has := f.moved[id]; has {
+			return apartError{id}
+		}
+	}
+	return apartError{ids[0]}
 }
 
 // rankSpace is the part of a statement that selects the assets of a rank space.

@@ -52,10 +52,14 @@ func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) (answer []b
 	if err != nil {
 		return nil, false, err
 	}
+	all, err := e.find(ctx, who, s)
+	if err != nil {
+		return nil, false, err
+	}
 	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment}
 	if r.Preview {
 		err = e.assets.Write(ctx, who, req, func(w *asset.Session) (err error) {
-			if answer, err = e.run(ctx, w, req.ID, r, s); err == nil {
+			if answer, err = e.run(ctx, w, req.ID, r, s.skip, all); err == nil {
 				err = asset.ErrRollback
 			}
 			return err
@@ -66,19 +70,15 @@ func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) (answer []b
 		return answer, true, err
 	}
 	answer, err = e.assets.Answer(ctx, who, req, once, func(w *asset.Session) ([]byte, error) {
-		return e.run(ctx, w, req.ID, r, s)
+		return e.run(ctx, w, req.ID, r, s.skip, all)
 	})
 	return answer, err == nil && isUndone(answer), err
 }
 
 // run takes back the changes in a session and returns the answer.
 // Errors: asset.ErrRollback, with an answer, if conflicts refuse the undo.
-func (e *Engine) run(ctx context.Context, w *asset.Session, id string, r Request, s selection) ([]byte, error) {
-	all, err := e.find(ctx, w.Tx(), w.Who(), s)
-	if err != nil {
-		return nil, err
-	}
-	res := &result{engine: e, session: w, id: id, preview: r.Preview, refuses: !s.skip}
+func (e *Engine) run(ctx context.Context, w *asset.Session, id string, r Request, skip bool, all []*change) ([]byte, error) {
+	res := &result{engine: e, session: w, id: id, preview: r.Preview, refuses: !skip}
 	commands := make([]*asset.Command, 0, len(all))
 	changes := make([]*change, 0, len(all))
 	for _, c := range all {

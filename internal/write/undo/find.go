@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/base/fault"
@@ -37,21 +38,31 @@ func (c *change) last() int64  { return c.moments[len(c.moments)-1] }
 // finder finds the versions of a selection.
 type finder struct {
 	model *meta.Model
-	tx    *db.Tx
+	q     db.Querier
 	most  int // limit for the assets; 0: none
 	found map[int64]*change
 	rows  int
 }
 
-// find returns what the selected writes have changed, in the order in which it must be taken back.
+// find returns what the selected writes have changed, in the order in which it must be taken back. It
+// reads before the write transaction begins, because versions never change and the search may take
+// long.
 // Errors: fault.NotFound for a write or an asset that does not exist, or that the caller may not see;
 // fault.Invalid for changes before the horizon, or too many.
-func (e *Engine) find(ctx context.Context, tx *db.Tx, who auth.Actor, s selection) ([]*change, error) {
-	horizon, err := history.Of(ctx, tx)
+func (e *Engine) find(ctx context.Context, who auth.Actor, s selection) (all []*change, err error) {
+	err = e.assets.DB().Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
+		all, err = e.findIn(ctx, tx, who, s)
+		return err
+	})
+	return all, err
+}
+
+func (e *Engine) findIn(ctx context.Context, q db.Querier, who auth.Actor, s selection) ([]*change, error) {
+	horizon, err := history.Of(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{model: e.assets.Model(), tx: tx, most: e.assets.MaxAssets, found: map[int64]*change{}}
+	f := &finder{model: e.assets.Model(), q: q, most: e.assets.MaxAssets, found: map[int64]*change{}}
 	switch {
 	case len(s.requests) > 0:
 		err = f.requests(ctx, horizon, s.requests)
@@ -106,7 +117,7 @@ func (f *finder) requests(ctx context.Context, horizon history.Horizon, ids []st
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	in, args := db.InArgs(ids)
-	all, err := db.Collect(ctx, f.tx, `SELECT id, request_id, first_moment, last_moment FROM audit WHERE id > 0 AND request_id IN `+in, args,
+	all, err := db.Collect(ctx, f.q, `SELECT id, request_id, first_moment, last_moment FROM audit WHERE id > 0 AND request_id IN `+in, args,
 		func(scan db.Scanner) (w write, err error) { return w, scan.Scan(&w.id, &w.request, &w.first, &w.last) })
 	if err != nil {
 		return fmt.Errorf("find writes: %w", err)
@@ -134,7 +145,7 @@ func (f *finder) requests(ctx context.Context, horizon history.Horizon, ids []st
 // version finds one version of an asset.
 func (e *Engine) version(ctx context.Context, f *finder, who auth.Actor, horizon history.Horizon, s selection) error {
 	none := fault.NotFoundf("%s has no change with the moment %d", s.asset, s.moment)
-	known, err := e.assets.Lookup(ctx, f.tx, who, []oid.OID{s.asset})
+	known, err := e.assets.Lookup(ctx, f.q, who, []oid.OID{s.asset})
 	if err != nil {
 		return err
 	}
@@ -162,7 +173,7 @@ func (e *Engine) version(ctx context.Context, f *finder, who auth.Actor, horizon
 func (e *Engine) inTime(ctx context.Context, f *finder, who auth.Actor, s selection) error {
 	where, by := "u.token_id = ?", any(s.token)
 	if s.token == "" {
-		known, err := e.assets.Lookup(ctx, f.tx, who, []oid.OID{s.by})
+		known, err := e.assets.Lookup(ctx, f.q, who, []oid.OID{s.by})
 		if err != nil {
 			return err
 		}
@@ -173,13 +184,13 @@ func (e *Engine) inTime(ctx context.Context, f *finder, who auth.Actor, s select
 		}
 		where, by = "u.actor_id = ?", t.Stored(k.OID.ID)
 	}
-	after, _, err := history.MomentOf(ctx, f.tx, s.since-1)
+	after, _, err := history.MomentOf(ctx, f.q, s.since-1)
 	if err != nil {
 		return err
 	}
 	to := db.Forever
 	if s.until != 0 {
-		if to, _, err = history.MomentOf(ctx, f.tx, s.until); err != nil {
+		if to, _, err = history.MomentOf(ctx, f.q, s.until); err != nil {
 			return err
 		}
 	}
@@ -191,7 +202,10 @@ func (e *Engine) inTime(ctx context.Context, f *finder, who auth.Actor, s select
 func (f *finder) versions(ctx context.Context, where string, args ...any) error {
 	query := `SELECT v.id, v.type, v.moment, v.created_moment, v.state, v.linked, v.audit_id` +
 		` FROM asset_version v JOIN audit u ON u.id = v.audit_id WHERE ` + where + ` ORDER BY v.moment, v.id`
-	err := db.Each(ctx, f.tx, query, args, func(scan db.Scanner) error {
+	if f.most > 0 {
+		query += ` LIMIT ` + strconv.Itoa(versionsByAsset*f.most+1)
+	}
+	err := db.Each(ctx, f.q, query, args, func(scan db.Scanner) error {
 		var id, moment, created, write int64
 		var typ, state, linked int
 		if err := scan.Scan(&id, &typ, &moment, &created, &state, &linked, &write); err != nil {

@@ -291,7 +291,7 @@ func (g *generator) value(a *meta.Attr) any {
 		}
 	case meta.Rank:
 		if t := g.target(a.On); t != "" {
-			return map[string]string{pick(g, []string{"before", "after"}): t}
+			return map[string]string{pick(g, []string{"Before", "After"}): t}
 		}
 	}
 	return nil
