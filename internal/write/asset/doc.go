@@ -1,4 +1,4 @@
-// Package asset is the write engine. It executes resolved commands (create, update, operate) by
+// Package asset is the write engine. It executes resolved commands (create, update, operate, undo) by
 // the rules of the model. It writes current rows, versions, links and an audit row, in one
 // transaction per request.
 //
@@ -19,6 +19,7 @@
 //	  gate      checks the rights of the caller
 //	  resolver  finds the assets that values name
 //	  setter, ranker, members, copier, operations, definitions: change assets
+//	  undoer      gives an asset the values that it had before some of its versions
 //	writer      writes the changes with multi-row statements
 //
 // Parts that need no state of a batch are packages below this one:

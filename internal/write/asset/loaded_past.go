@@ -167,7 +167,8 @@ func (r *pastReader) scanEnded(scan db.Scanner) (*endedVersion, error) {
 		st.Slots[i] = value.FromColumn(layout.Slots[i].Kind, st.Slots[i])
 	}
 	v.attrs = textOf(attrs)
-	return v, r.count(st)
+	r.bytes += st.TextSize() + int64(len(v.attrs))
+	return v, r.proceed()
 }
 
 // textKey identifies a text of asset_text.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
 )
 
 const scope = `"Scope":"Scope:0"`
@@ -209,4 +210,29 @@ func (w *world) order() string {
 	names := ""
 	w.each(`SELECT name FROM asset WHERE number LIKE 'S-%' AND state < 255 ORDER BY order_key`, 1, func(v []any) { names += fmt.Sprint(v[0]) })
 	return names
+}
+
+// TestAnUndoIsBounded takes back more assets, and more versions, than one request may change.
+func TestAnUndoIsBounded(t *testing.T) {
+	each(t, func(w *world) {
+		story := `{"AssetType":"Story","Name":"S",` + scope + `}`
+		all := w.must(story, story, story, story)
+		one := all.AssetsCreated.OIDTokens[0]
+		w.assets.MaxAssets = 3
+		refused := func(body, want string) {
+			t.Helper()
+			if _, err := w.take(auth.System, body); fault.KindOf(err) != fault.Invalid || fault.Public(err) != want {
+				t.Errorf("%s: %v", body, err)
+			}
+		}
+		refused(`{"requestId":"`+all.RequestID+`"}`, "The request touches more than 3 assets.")
+		var ids []string
+		for i := range 13 {
+			ids = append(ids, `"`+w.must(fmt.Sprintf(`{"from":%q,"update":{"Name":"S%d"}}`, one, i)).RequestID+`"`)
+		}
+		refused(`{"requestId":[`+strings.Join(ids, ",")+`]}`, "The undo would take back more than 12 versions.")
+		if a, err := w.take(auth.System, `{"requestId":[`+strings.Join(ids[1:], ",")+`]}`); err != nil || !a.Undone {
+			t.Errorf("twelve versions: %v %+v", err, a)
+		}
+	})
 }

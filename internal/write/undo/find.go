@@ -16,9 +16,9 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// versionsByAsset limits the versions that one request takes back, for each asset that it may
+// maxVersionsByAsset limits the versions that one request takes back, for each asset that it may
 // change.
-const versionsByAsset = 4
+const maxVersionsByAsset = 4
 
 // change is what the selected writes have done with one asset: the moments of their versions,
 // ascending.
@@ -203,7 +203,7 @@ func (f *finder) versions(ctx context.Context, where string, args ...any) error 
 	query := `SELECT v.id, v.type, v.moment, v.created_moment, v.state, v.linked, v.audit_id` +
 		` FROM asset_version v JOIN audit u ON u.id = v.audit_id WHERE ` + where + ` ORDER BY v.moment, v.id`
 	if f.most > 0 {
-		query += ` LIMIT ` + strconv.Itoa(versionsByAsset*f.most+1)
+		query += ` LIMIT ` + strconv.Itoa(maxVersionsByAsset*f.most+1)
 	}
 	err := db.Each(ctx, f.q, query, args, func(scan db.Scanner) error {
 		var id, moment, created, write int64
@@ -238,8 +238,8 @@ func (f *finder) add(id int64, typ int, moment, write int64) (*change, error) {
 	switch {
 	case f.most > 0 && len(f.found) > f.most:
 		return nil, asset.TooManyAssets(f.most)
-	case f.most > 0 && f.rows > versionsByAsset*f.most:
-		return nil, fault.Invalidf(fault.NoPlace, "The undo would take back more than %d versions.", versionsByAsset*f.most)
+	case f.most > 0 && f.rows > maxVersionsByAsset*f.most:
+		return nil, fault.Invalidf(fault.NoPlace, "The undo would take back more than %d versions.", maxVersionsByAsset*f.most)
 	}
 	c.moments = append(c.moments, moment)
 	if !slices.Contains(c.writes, write) {

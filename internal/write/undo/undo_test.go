@@ -30,6 +30,8 @@ type world struct {
 	model *meta.Model
 	bulk  *bulk.Engine
 	undo  *undo.Engine
+
+	assets *asset.Engine
 }
 
 func each(t *testing.T, test func(w *world)) {
@@ -39,7 +41,7 @@ func each(t *testing.T, test func(w *world)) {
 			t.Fatal(err)
 		}
 		assets := asset.New(d, w.model, nil, nil, nil)
-		w.bulk, w.undo = bulk.New(assets, find.New(d, w.model)), undo.New(assets)
+		w.bulk, w.undo, w.assets = bulk.New(assets, find.New(d, w.model)), undo.New(assets), assets
 		test(w)
 	})
 }
