@@ -8,6 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/store/blob"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // Undone says which changes of an asset an Undo command takes back. After the command, it says what
@@ -129,14 +130,29 @@ func (u *undoer) conflict(a *meta.Attr, since int64) *Conflict {
 
 // unmake deletes an asset that the versions have created.
 func (u *undoer) unmake(ctx context.Context) error {
-	switch {
-	case u.w.cur.code == meta.StateDeleted:
+	if u.w.cur.code == meta.StateDeleted {
 		return nil
-	case u.past.broken || int64(u.w.stored.moment) != u.past.last:
+	}
+	changed, err := u.changedSince(ctx)
+	switch {
+	case err != nil:
+		return err
+	case u.past.broken || changed:
 		u.conflict(nil, u.past.last)
 		return nil
 	}
 	return u.remove(ctx)
+}
+
+// changedSince reports whether another request has changed the asset since. An earlier command of this
+// request may also have changed it, for example by moving the asset of which it is a part.
+func (u *undoer) changedSince(ctx context.Context) (bool, error) {
+	if int64(u.w.stored.moment) == u.past.last || u.w.stored.audit != u.s.audit {
+		return int64(u.w.stored.moment) != u.past.last, nil
+	}
+	n, err := db.Column[int64](ctx, u.s.tx, `SELECT COUNT(*) FROM asset_version WHERE id = ? AND moment > ? AND audit_id <> ?`,
+		u.w.id, u.past.last, u.s.audit)
+	return err != nil || n[0] > 0, err
 }
 
 // remove deletes the asset with its operation Delete, if it has no parts.

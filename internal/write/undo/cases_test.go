@@ -84,6 +84,13 @@ var undoCases = []struct {
 		[]string{"#1 "},
 	},
 	{
+		"a new part of an asset that the write has moved, too",
+		[]string{`{"AssetType":"Story","Name":"A",` + scope + `}`, `{"AssetType":"Scope","Name":"P","Parent":"Scope:0","BeginDate":"2026-01-01"}`},
+		[]string{`[{"from":"#2","update":{"Name":"Q"}},{"AssetType":"Task","Name":"T","Parent":"#1"},{"from":"#1","update":{"Scope":"#2"}}]`},
+		nil,
+		nil,
+	},
+	{
 		"a new asset that somebody has deleted",
 		nil,
 		[]string{`{"AssetType":"Story","Name":"A",` + scope + `}`},
@@ -127,7 +134,7 @@ func TestConflicts(t *testing.T) {
 					for i := len(made); i > 0; i-- {
 						command = strings.ReplaceAll(command, fmt.Sprintf("#%d", i), made[i-1])
 					}
-					a := w.must(command)
+					a := w.must(strings.Trim(command, "[]"))
 					id, made = a.RequestID, append(made, a.AssetsCreated.OIDTokens...)
 				}
 				return id
