@@ -49,7 +49,7 @@ func TestAsset(t *testing.T) {
 				t.Fatalf("%s: %s", b.path(), b.html())
 			}
 			b.follow(".tabs li:nth-child(2) a")
-			if got := b.text("tbody tr:first-child td:last-child"); got != "Title: Pay by card → Pay by cash; Estimate: 3 → 5" {
+			if got := b.text("tbody tr:first-child td.text"); got != "Title: Pay by card → Pay by cash; Estimate: 3 → 5" {
 				t.Errorf("the history says %q", got)
 			}
 			if b.submit("main form"); b.text(".source del") != "card" || b.text(".source ins") != "cash" || !strings.Contains(b.path(), "from=") {

@@ -136,7 +136,7 @@ func showUndoOf(v *ui.Visit, c undoChoice, message string) error {
 		return err
 	}
 	v.Sends("api/undo", string(sent))
-	return v.Render("undo", "Undo", page)
+	return v.Render("undo", "Undo", &page)
 }
 
 // fill sets what the page shows from the answer to a preview.
