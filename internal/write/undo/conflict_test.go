@@ -186,7 +186,7 @@ func (w *world) since(g *generator) (stays, back int) {
 				w.t.Errorf("%v was %q, %q, %q: no conflict is reported", c, before[c], between[c], after[c])
 			}
 		}
-		if now[c] != want && !(c.name == "order_key" && reported[c.asset]) {
+		if now[c] != want && (c.name != "order_key" || !reported[c.asset]) {
 			w.t.Errorf("%v was %q, %q, %q and is %q", c, before[c], between[c], after[c], now[c])
 		}
 	}

@@ -107,16 +107,15 @@ func (e *Engine) run(ctx context.Context, w *asset.Session, id string, r Request
 		return nil, err
 	}
 	if !res.isRefused() {
-		return res.append(true)
+		return res.append(true), nil
 	}
 	if res.failure != nil && res.conflicts == 0 && !r.Preview {
 		return nil, res.failure
 	}
-	answer, err := res.append(false)
-	if err == nil && !r.Preview {
-		err = asset.ErrRollback
+	if r.Preview {
+		return res.append(false), nil
 	}
-	return answer, err
+	return res.append(false), asset.ErrRollback
 }
 
 // eventRequests is the largest number of request ids in one event of the audit trail.

@@ -114,7 +114,7 @@ func (r *result) complete(ctx context.Context) error {
 }
 
 // append returns the answer. Spec: interface 4.17.
-func (r *result) append(undone bool) ([]byte, error) {
+func (r *result) append(undone bool) []byte {
 	b := append([]byte(`{"undone":`), strconv.FormatBool(undone)...)
 	b = value.AppendString(append(b, `,"requestId":`...), r.id)
 	if !undone && !r.preview {
@@ -137,10 +137,7 @@ func (r *result) append(undone bool) ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		var err error
-		if b, err = r.appendConflict(b, &r.listed[i]); err != nil {
-			return nil, err
-		}
+		b = appendConflict(b, &r.listed[i])
 	}
 	b = strconv.AppendInt(append(b, `],"count":`...), int64(r.conflicts), 10)
 	b = strconv.AppendInt(append(b, `,"hidden":`...), int64(r.hidden), 10)
@@ -150,7 +147,7 @@ func (r *result) append(undone bool) ([]byte, error) {
 	if r.preview {
 		b = append(memory.Append(append(b, `,"changes":[`...), r.changes), ']')
 	}
-	return append(b, '}'), nil
+	return append(b, '}')
 }
 
 // counted returns the numbers of conflicts and failures in words.
@@ -171,7 +168,7 @@ func (r *result) counted() string {
 // appendConflict appends a conflict: what has changed since, by whom, and when.
 //
 //	{"asset":"Story:1005","attribute":"Name","changedBy":"Member:20","changeDate":"…","moment":1234}
-func (r *result) appendConflict(b []byte, c *asset.Conflict) ([]byte, error) {
+func appendConflict(b []byte, c *asset.Conflict) []byte {
 	b = appendOID(append(b, `{"asset":`...), c.Asset)
 	if c.Attr != "" {
 		b = value.AppendString(append(b, `,"attribute":`...), c.Attr)
@@ -183,7 +180,7 @@ func (r *result) appendConflict(b []byte, c *asset.Conflict) ([]byte, error) {
 		b = value.AppendInstant(append(b, `,"changeDate":"`...), c.At)
 		b = strconv.AppendInt(append(b, `","moment":`...), c.Moment, 10)
 	}
-	return append(b, '}'), nil
+	return append(b, '}')
 }
 
 // appendReverted appends what an undo changes on an asset.
