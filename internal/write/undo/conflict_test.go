@@ -90,7 +90,7 @@ func TestWhatChangedSinceStays(t *testing.T) {
 	each(t, func(w *world) {
 		runs, rounds := uint64(3), 40
 		if testing.Short() {
-			runs, rounds = 1, 20
+			runs, rounds = 1, 10
 		}
 		stays, back := 0, 0
 		for seed := range runs {

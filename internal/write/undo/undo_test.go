@@ -381,7 +381,7 @@ func TestEverythingComesBack(t *testing.T) {
 	each(t, func(w *world) {
 		runs, rounds := uint64(3), 40
 		if testing.Short() {
-			runs, rounds = 1, 20
+			runs, rounds = 1, 10
 		}
 		for seed := range runs {
 			g := newGenerator(w.model, seed)
