@@ -214,15 +214,10 @@ func (s *Session) runsAlone(t *meta.Type, c *Command) bool {
 	return false
 }
 
-// changesSeen reports whether a command may change which assets the caller sees (meta.Seen).
+// changesSeen reports whether a command may change which assets the caller sees (meta.Seen). An undo
+// uses what the caller saw before its batch, because it may have thousands of commands.
 func (s *Session) changesSeen(c *Command) bool {
-	switch {
-	case s.who.All:
-		return false
-	case c.Verb == Undo:
-		return s.e.layout.types[s.typeOf(c)].decidesSeen
-	}
-	return c.Verb == Update && slices.ContainsFunc(c.Changes, func(ch Change) bool {
+	return !s.who.All && c.Verb == Update && slices.ContainsFunc(c.Changes, func(ch Change) bool {
 		return s.e.layout.decideSeen[ch.Name]
 	})
 }

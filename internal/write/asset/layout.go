@@ -52,7 +52,6 @@ type typeRules struct {
 	// the Number; and the attributes in asset_link and asset_value, by their codes.
 	restored               []*meta.Attr
 	forward, back, several map[int]*meta.Attr
-	decidesSeen            bool // true if an attribute affects who sees an asset
 }
 
 // source is a rule: assets copy the values of these slots from the target of the relation.
@@ -120,9 +119,6 @@ func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 				l.parts = append(l.parts, partRule{t, a, t.PartOf.Ops})
 			}
 		}
-	}
-	for t, tr := range l.types {
-		tr.decidesSeen = slices.ContainsFunc(t.Attrs, func(a *meta.Attr) bool { return l.decideSeen[a.Name] })
 	}
 	return l
 }

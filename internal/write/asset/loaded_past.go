@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/value"
 	"github.com/alds-dev/alds/internal/store/db"
@@ -19,6 +20,8 @@ import (
 // past is what some versions of an asset have changed, compared with the versions before them.
 type past struct {
 	made   bool        // the first version of the asset is one of them
+	hidden bool        // the caller could not see the asset at one of them, or before
+	code   int         // AssetState after the last of them
 	broken bool        // another version lies between them
 	last   int64       // moment of the last of them
 	state  pastState   // the change of AssetState
@@ -105,8 +108,7 @@ type endedVersion struct {
 	attrs string // as the row stores it
 }
 
-// unexplained is a version of a project or member that differs from the one before in nothing that is
-// stored with it.
+// unexplained is a version of a member that differs from the one before in nothing that is stored with it.
 type unexplained struct {
 	w      *row
 	moment int64
@@ -274,8 +276,11 @@ func (r *pastReader) compareAll(context.Context) error {
 			if at == int64(w.stored.moment) {
 				after = w.stored
 			}
-			if after != nil {
-				r.compare(r.pasts[id], w, until[versionAt{id, at}], after)
+			if after == nil {
+				return historyGone()
+			}
+			if err := r.compare(r.pasts[id], w, until[versionAt{id, at}], after); err != nil {
+				return err
 			}
 		}
 	}
@@ -287,16 +292,21 @@ type versionAt struct{ id, moment int64 }
 
 // compare adds to a past what a version has changed. before is the version before it; nil if it is
 // the first.
-func (r *pastReader) compare(p *past, w *row, before, after *state) {
+// Errors: fault.Invalid if the version before is removed.
+func (r *pastReader) compare(p *past, w *row, before, after *state) error {
 	at := int64(after.moment)
+	p.code, p.hidden = after.code, p.hidden || !r.saw(w, after) || before != nil && !r.saw(w, before)
 	if before == nil {
+		if after.createdMoment != after.moment {
+			return historyGone()
+		}
 		p.made, p.last = true, at
-		return
+		return nil
 	}
 	p.broken = p.broken || p.last != 0 && p.last != int64(before.moment)
 	p.last = at
 	if p.made {
-		return
+		return nil
 	}
 	changed := r.of[w.id].linked
 	if before.code != after.code {
@@ -309,9 +319,30 @@ func (r *pastReader) compare(p *past, w *row, before, after *state) {
 			changed = true
 		}
 	}
-	if !changed && (w.typ.Secured.Self || w.typ == r.s.e.layout.member) {
+	if !changed && w.typ == r.s.e.layout.member {
 		r.unexplained = append(r.unexplained, unexplained{w, at})
 	}
+	return nil
+}
+
+// saw reports whether the caller could see a version of an asset with its current rights. Of types with a
+// rule (meta.Type.Seen), the caller saw at least its own versions.
+func (r *pastReader) saw(w *row, st *state) bool {
+	who := &r.s.who
+	switch {
+	case who.All:
+		return true
+	case w.typ == r.s.e.layout.member && who.AllMembers():
+		return true
+	case !w.typ.Seen.IsZero():
+		return st.changedBy == who.Member
+	}
+	scope, ok := st.ref(r.s.e.layout.scope)
+	return !ok || (&rules{unit{s: r.s, loaded: r.loaded}}).seesScope(&scope)
+}
+
+func historyGone() error {
+	return &fault.Error{Kind: fault.Invalid, Msg: "The history of a write to undo is removed", At: fault.NoPlace, Err: ErrReach}
 }
 
 func (s *pastState) add(was, now int, at int64) {
@@ -482,21 +513,50 @@ func codeList(of map[int]*meta.Attr) string {
 	return "(" + strings.Join(all, ", ") + ")"
 }
 
-// roles finds out what the unexplained versions have changed: a role, or otherwise the password.
+// roles finds out which versions have changed roles. A version of a member that differs from the one before
+// in nothing that is stored with it, and that has changed no role, has set the password.
 func (r *pastReader) roles(ctx context.Context) error {
-	for _, u := range r.unexplained {
-		what := KeptRoles
-		if u.w.typ == r.s.e.layout.member {
-			n, err := db.Column[int64](ctx, r.s.tx, `SELECT COUNT(*) FROM scope_member WHERE member_id = ? AND (since_moment = ? OR until_moment = ?)`,
-				u.w.id, u.moment, u.moment)
-			if err != nil {
-				return fmt.Errorf("read roles: %w", err)
-			}
-			if n[0] == 0 {
-				what = KeptLogin
+	changed := map[versionAt]bool{}
+	for _, kind := range []struct {
+		column string
+		is     func(t *meta.Type) bool
+	}{
+		{"scope_id", func(t *meta.Type) bool { return t.Secured.Self }},
+		{"member_id", func(t *meta.Type) bool { return t == r.s.e.layout.member }},
+	} {
+		var ids []int64
+		for _, id := range r.ids {
+			if kind.is(r.of[id].typ) {
+				ids = append(ids, id)
 			}
 		}
-		r.pasts[u.w.id].keep(what)
+		if len(ids) == 0 {
+			continue
+		}
+		in, args := db.InArgs(ids)
+		query := `SELECT ` + kind.column + `, since_moment, until_moment FROM scope_member WHERE ` + kind.column + ` IN ` + in +
+			` AND (since_moment BETWEEN ? AND ? OR until_moment BETWEEN ? AND ?)`
+		err := db.Each(ctx, r.s.tx, query, append(args, r.first, r.to, r.first, r.to), func(scan db.Scanner) error {
+			var id, since, until int64
+			err := scan.Scan(&id, &since, &until)
+			changed[versionAt{id, since}], changed[versionAt{id, until}] = true, true
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("read roles: %w", err)
+		}
+	}
+	for _, id := range r.ids {
+		for _, at := range r.of[id].moments {
+			if changed[versionAt{id, at}] {
+				r.pasts[id].keep(KeptRoles)
+			}
+		}
+	}
+	for _, u := range r.unexplained {
+		if !changed[versionAt{u.w.id, u.moment}] {
+			r.pasts[u.w.id].keep(KeptLogin)
+		}
 	}
 	return nil
 }
@@ -507,7 +567,22 @@ func (p *prefetch) loadPasts(ctx context.Context, l *loaded) error {
 		return err
 	}
 	p.collectPasts(l)
-	return nil
+	return l.foreseeTargets(ctx, p.undone)
+}
+
+// foreseeTargets calls loadSeen for the assets of Undo commands whose types have a rule.
+func (l *loaded) foreseeTargets(ctx context.Context, all []undoing) error {
+	var ruled ruledAssets
+	for _, u := range all {
+		if w := l.rows[u.id]; w != nil && !w.typ.Seen.IsZero() {
+			ruled.add(u.id, w.typ)
+		}
+	}
+	if l.s.who.All || len(ruled.ids) == 0 {
+		return nil
+	}
+	slices.Sort(ruled.ids)
+	return l.loadSeen(ctx, ruled.types, ruled.ids)
 }
 
 // collectPasts adds the assets to which the pasts refer, and the other data that the commands need.

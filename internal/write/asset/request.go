@@ -181,11 +181,23 @@ func (e *Engine) checkModel(ctx context.Context, tx *db.Tx) error {
 func (e *Engine) Answer(
 	ctx context.Context, who auth.Actor, req Request, once requests.Identity, fn func(*Session) ([]byte, error),
 ) ([]byte, error) {
+	return e.AnswerAfter(ctx, who, req, once, func() error { return nil }, fn)
+}
+
+// AnswerAfter does the same as Answer. Before the transaction of a request that is not a repetition, it
+// calls prepare.
+// Errors: those of Answer and of prepare.
+func (e *Engine) AnswerAfter(
+	ctx context.Context, who auth.Actor, req Request, once requests.Identity, prepare func() error, fn func(*Session) ([]byte, error),
+) ([]byte, error) {
 	entry, answer, err := e.Requests.Begin(ctx, who.Member, req.ID, once)
 	if entry == nil {
 		return answer, err
 	}
 	defer entry.End()
+	if err := prepare(); err != nil {
+		return nil, err
+	}
 
 	err = e.Write(ctx, who, req, func(s *Session) error {
 		if err := entry.Insert(s.tx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
@@ -76,7 +77,8 @@ func (x *executor) undo(ctx context.Context, c *Command) Outcome {
 		return out
 	}
 	sees, err := x.rules.visible(ctx, w.target())
-	if err != nil || !sees {
+	inHidden := w.hidden && !w.typ.Secured.Self // a deleted project itself may come back
+	if err != nil || !sees || inHidden || x.loaded.pasts[w.id].hidden {
 		c.Undone.Hidden++
 		out.Err, out.Skipped = err, true
 		return out
@@ -100,6 +102,11 @@ func (u *undoer) run(ctx context.Context) error {
 	u.result.Kept = u.past.kept
 	if u.past.made {
 		return u.unmake(ctx)
+	}
+	wasDeleted := u.past.state.since != 0 && u.past.state.was == meta.StateDeleted
+	if u.w.cur.code == meta.StateDeleted && u.past.code != meta.StateDeleted && !wasDeleted {
+		u.conflict(nil, u.past.last).state = true
+		return nil
 	}
 	if err := u.state(ctx); err != nil {
 		return err
@@ -141,7 +148,7 @@ func (u *undoer) unmake(ctx context.Context) error {
 		u.conflict(nil, u.past.last)
 		return nil
 	}
-	return u.remove(ctx)
+	return u.remove(ctx, 0)
 }
 
 // changedSince reports whether another request has changed the asset since. An earlier command of this
@@ -155,14 +162,23 @@ func (u *undoer) changedSince(ctx context.Context) (bool, error) {
 	return err != nil || n[0] > 0, err
 }
 
-// remove deletes the asset with its operation Delete, if it has no parts.
-func (u *undoer) remove(ctx context.Context) error {
-	part, err := u.livePart(ctx)
+// remove deletes the asset with its operation Delete, if it has no parts and nothing is below it. Assets that
+// were there at the moment since do not count, unless since is 0.
+func (u *undoer) remove(ctx context.Context, since int64) error {
+	part, err := u.livePart(ctx, since)
 	if err != nil {
 		return err
 	}
 	if part != nil {
 		u.conflict(nil, u.past.last).by = int64(part.cur.moment)
+		return nil
+	}
+	below, err := u.liveBelow(ctx, since)
+	if err != nil {
+		return err
+	}
+	if below != 0 {
+		u.conflict(nil, u.past.last).by = below
 		return nil
 	}
 	const name = "Delete"
@@ -181,14 +197,15 @@ func (u *undoer) remove(ctx context.Context) error {
 	return nil
 }
 
-// livePart returns a part of the asset that is not deleted, or nil.
-func (u *undoer) livePart(ctx context.Context) (*row, error) {
+// livePart returns a part of the asset that is not deleted, or nil. See remove for the parameter since.
+func (u *undoer) livePart(ctx context.Context, since int64) (*row, error) {
 	if err := u.loaded.loadParts(ctx, []int64{u.w.id}, u.loaded.several); err != nil {
 		return nil, err
 	}
 	for _, rule := range u.s.e.layout.partRules(u.w.typ, "Delete") {
 		for _, part := range u.loaded.parts[u.w.id] {
-			if part.typ != rule.part || u.loaded.rows[part.id] != part || part.cur.code == meta.StateDeleted {
+			was := part.stored != nil && u.wasThere(part.id, int64(part.stored.moment), part.stored.audit, since)
+			if part.typ != rule.part || u.loaded.rows[part.id] != part || part.cur.code == meta.StateDeleted || was {
 				continue
 			}
 			at, err := u.loaded.pointsTo(ctx, part, rule.relation)
@@ -198,6 +215,60 @@ func (u *undoer) livePart(ctx context.Context) (*row, error) {
 		}
 	}
 	return nil, nil
+}
+
+// wasThere reports whether an asset has not changed since a moment, except by this request. moment and audit
+// are those of its current version.
+func (u *undoer) wasThere(id, moment, audit, since int64) bool {
+	return since != 0 && (moment <= since || audit == u.s.audit || u.s.undoes[id])
+}
+
+// liveBelow returns the moment of an asset that is not deleted and lies below the asset in a tree, or in
+// the project that the asset is. Otherwise it returns 0.
+func (u *undoer) liveBelow(ctx context.Context, since int64) (moment int64, err error) {
+	var slots []int
+	for _, h := range u.w.typ.Hierarchies {
+		if h.Up.Place.Kind == meta.InColumn {
+			slots = append(slots, h.Up.Place.Slot)
+		}
+	}
+	if u.w.typ.Secured.Self {
+		slots = append(slots, u.s.e.layout.scope)
+	}
+	for _, slot := range slots {
+		if moment, err = u.liveIn(ctx, slot, since); err != nil || moment != 0 {
+			return moment, err
+		}
+	}
+	return 0, nil
+}
+
+// liveIn is liveBelow for the assets that refer to the asset in one column.
+func (u *undoer) liveIn(ctx context.Context, slot int, since int64) (moment int64, err error) {
+	const page = 100
+	query := `SELECT id, moment, audit_id FROM asset WHERE ` + u.s.e.layout.Slots[slot].Name + ` = ? AND state < ? AND id > ? ORDER BY id LIMIT ` + strconv.Itoa(page)
+	for after := noID; ; {
+		n := 0
+		err := db.Each(ctx, u.s.tx, query, []any{u.w.id, meta.StateDeleted, after}, func(scan db.Scanner) error {
+			var at, audit int64
+			n++
+			if err := scan.Scan(&after, &at, &audit); err != nil {
+				return err
+			}
+			w := u.loaded.rows[after] // the batch may have deleted or moved it
+			if after == u.w.id || u.wasThere(after, at, audit, since) || w != nil && (w.cur.code == meta.StateDeleted || w.cur.Slots[slot] != any(u.w.id)) {
+				return nil
+			}
+			moment = at
+			return nil
+		})
+		if err != nil || moment != 0 || n < page {
+			return moment, err
+		}
+		if err := u.proceed(ctx); err != nil {
+			return 0, err
+		}
+	}
 }
 
 // state takes back a change of AssetState, such as a deletion.
@@ -210,7 +281,7 @@ func (u *undoer) state(ctx context.Context) error {
 		u.conflict(nil, st.since).state = true
 		return nil
 	case st.was == meta.StateDeleted:
-		return u.remove(ctx)
+		return u.remove(ctx, st.since)
 	}
 	if st.left == meta.StateDeleted {
 		if op, ok := u.w.typ.Op("Undelete"); ok {
@@ -234,6 +305,12 @@ func (u *undoer) value(ctx context.Context, v *pastValue) error {
 	case err != nil || now == v.was:
 		return err
 	case v.broken || now != v.left:
+		if a.Kind == meta.Relation && now != nil {
+			if t, err := u.seen(ctx, now); err != nil || t == nil {
+				u.result.Hidden++
+				return err
+			}
+		}
 		u.conflict(a, v.since)
 		return nil
 	}
@@ -285,6 +362,10 @@ func (u *undoer) ref(ctx context.Context, a *meta.Attr, now any, v *pastValue) e
 		u.result.Hidden++
 		return err
 	}
+	if gone, err := u.goneSince(ctx, to); err != nil || gone != 0 {
+		u.conflict(a, v.since).by = gone
+		return err
+	}
 	if tree := treeOf(u.w.typ, a); tree != "" {
 		if err := u.loaded.lockTrees(ctx, map[string]bool{tree: true}); err != nil {
 			return err
@@ -297,8 +378,21 @@ func (u *undoer) ref(ctx context.Context, a *meta.Attr, now any, v *pastValue) e
 	return u.rules.checkKept(u.w, a, now)
 }
 
+// goneSince returns the moment at which an asset was deleted, if that was since the first of the
+// versions that the request takes back. Otherwise it returns 0.
+func (u *undoer) goneSince(ctx context.Context, t *target) (moment int64, err error) {
+	if t == nil || t.code != meta.StateDeleted || t.row != nil && int64(t.row.cur.moment) <= 0 {
+		return 0, nil
+	}
+	err = u.s.tx.QueryRow(ctx, `SELECT moment FROM asset WHERE id = ?`, t.id).Scan(&moment)
+	if moment < u.s.undoSince {
+		moment = 0
+	}
+	return moment, err
+}
+
 // seen returns the asset with a stored id, boxed. It returns nil if there is no such asset, or if
-// the caller may not see it.
+// the caller may not see it, also because it is in a deleted project.
 func (u *undoer) seen(ctx context.Context, id any) (*target, error) {
 	if id == nil {
 		return nil, nil
@@ -307,7 +401,7 @@ func (u *undoer) seen(ctx context.Context, id any) (*target, error) {
 	if err == nil && ok {
 		ok, err = u.rules.visible(ctx, t)
 	}
-	if err != nil || !ok {
+	if err != nil || !ok || t.isDeleted() && t.code != meta.StateDeleted && !t.typ.Secured.Self {
 		return nil, err
 	}
 	return &t, nil
@@ -339,6 +433,9 @@ func (u *undoer) rank(ctx context.Context, a *meta.Attr, v *pastValue) error {
 	switch {
 	case isApart:
 		c := u.conflict(a, v.since)
+		if t, err := u.seen(ctx, apart.id); err != nil || t == nil {
+			return err
+		}
 		return u.s.tx.QueryRow(ctx, `SELECT moment FROM asset WHERE id = ?`, apart.id).Scan(&c.by)
 	case err != nil:
 		return err
@@ -416,6 +513,11 @@ func (u *undoer) link(ctx context.Context, l *pastLink) (string, error) {
 	case l.broken: // has differs from was, so has is what the versions left
 		u.conflict(l.attr, l.since).by = l.by
 		return "", nil
+	case l.was:
+		if gone, err := u.goneSince(ctx, t); err != nil || gone != 0 {
+			u.conflict(l.attr, l.since).by = gone
+			return "", err
+		}
 	}
 	if !storedAtOtherEnd(l.attr) {
 		if err := u.rules.checkSealed(ctx, u.w.typ, u.w.id, l.attr); err != nil {

@@ -52,12 +52,16 @@ func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) (answer []b
 	if err != nil {
 		return nil, false, err
 	}
-	all, err := e.find(ctx, who, s)
-	if err != nil {
-		return nil, false, err
+	var all []*change
+	find := func() (err error) {
+		all, err = e.find(ctx, who, s)
+		return err
 	}
 	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment}
 	if r.Preview {
+		if err := find(); err != nil {
+			return nil, false, err
+		}
 		err = e.assets.Write(ctx, who, req, func(w *asset.Session) (err error) {
 			if answer, err = e.run(ctx, w, req.ID, r, s.skip, all); err == nil {
 				err = asset.ErrRollback
@@ -69,7 +73,7 @@ func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) (answer []b
 		}
 		return answer, true, err
 	}
-	answer, err = e.assets.Answer(ctx, who, req, once, func(w *asset.Session) ([]byte, error) {
+	answer, err = e.assets.AnswerAfter(ctx, who, req, once, find, func(w *asset.Session) ([]byte, error) {
 		return e.run(ctx, w, req.ID, r, s.skip, all)
 	})
 	return answer, err == nil && isUndone(answer), err
@@ -94,7 +98,7 @@ func (e *Engine) run(ctx context.Context, w *asset.Session, id string, r Request
 	}
 	w.Count(len(commands))
 	w.Undoes(commands)
-	outcomes, err := w.Run(ctx, commands)
+	outcomes, err := e.carryOut(ctx, w, commands)
 	if err != nil {
 		return nil, err
 	}
@@ -118,13 +122,54 @@ func (e *Engine) run(ctx context.Context, w *asset.Session, id string, r Request
 	return res.append(false), asset.ErrRollback
 }
 
+// carryOut runs the commands. Some may succeed only after others: an asset can be deleted after its parts, and
+// an asset can be below another one after that one is no longer below it. So it runs those that failed or
+// had conflicts again, as long as that changes something.
+func (e *Engine) carryOut(ctx context.Context, w *asset.Session, commands []*asset.Command) ([]asset.Outcome, error) {
+	outcomes, before := make([]asset.Outcome, len(commands)), make([]asset.Undone, len(commands))
+	rest := make([]int, len(commands)) // indexes of the commands to run
+	for i := range rest {
+		rest[i] = i
+	}
+	for first := true; len(rest) > 0; first = false {
+		some := make([]*asset.Command, len(rest))
+		for i, at := range rest {
+			some[i] = commands[at]
+		}
+		done, err := w.Run(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		progress := first
+		var again []int
+		for i, at := range rest {
+			outcomes[at] = done[i]
+			u := commands[at].Undone
+			if done[i].Err != nil {
+				u.Changed, u.Changes = false, nil
+			}
+			progress = progress || u.Changed
+			if !done[i].Skipped && (done[i].Err != nil || len(u.Conflicts) > 0) {
+				again = append(again, at)
+			}
+			u.Changed, u.Changes = u.Changed || before[at].Changed, append(before[at].Changes, u.Changes...)
+			before[at] = *u
+		}
+		if !progress {
+			break
+		}
+		rest = again
+	}
+	return outcomes, nil
+}
+
 // eventRequests is the largest number of request ids in one event of the audit trail.
 const eventRequests = 500
 
 // note records in the audit trail which writes the session takes back.
 func (r *result) note(ctx context.Context) error {
 	var events []trail.Event
-	for part := range slices.Chunk(r.requests, eventRequests) {
+	for part := range slices.Chunk(r.taken, eventRequests) {
 		events = append(events, trail.Event{
 			Kind: trail.Undone, Actor: r.session.Who().Member, Count: len(part), Detail: trail.Detail{Request: r.id, Undone: part},
 		})
@@ -132,16 +177,15 @@ func (r *result) note(ctx context.Context) error {
 	return trail.Record(ctx, r.session.Tx(), events...)
 }
 
-// readRequests reads the request ids of the writes of which something was taken back.
-func (r *result) readRequests(ctx context.Context) error {
-	slices.Sort(r.writes)
-	r.writes = slices.Compact(r.writes)
-	for in, args := range db.InChunks(r.writes) {
+// requestsOf reads the request ids of writes.
+func (r *result) requestsOf(ctx context.Context, writes []int64) (all []string, err error) {
+	slices.Sort(writes)
+	for in, args := range db.InChunks(slices.Compact(writes)) {
 		ids, err := db.Column[string](ctx, r.session.Tx(), `SELECT request_id FROM audit WHERE id IN `+in+` ORDER BY id`, args...)
 		if err != nil {
-			return fmt.Errorf("read request ids: %w", err)
+			return nil, fmt.Errorf("read request ids: %w", err)
 		}
-		r.requests = append(r.requests, ids...)
+		all = append(all, ids...)
 	}
-	return nil
+	return all, nil
 }

@@ -25,8 +25,10 @@ type result struct {
 	preview bool
 	refuses bool // true: a conflict or a failure refuses the undo
 
-	writes   []int64  // ids of the audit rows of which something was taken back
+	writes   []int64  // ids of the audit rows that the undo is about
 	requests []string // their request ids
+	changed  []int64  // ids of the audit rows of which something was taken back
+	taken    []string // their request ids
 
 	modified    []byte // Oids, quoted, with commas between them
 	assets      int    // number of Oids
@@ -66,6 +68,7 @@ func (r *result) add(c *change, u *asset.Undone, o asset.Outcome) error {
 	if !u.Changed {
 		return nil
 	}
+	r.changed = append(r.changed, c.writes...)
 	r.assets++
 	r.modified = appendOID(comma(r.modified), c.oid())
 	for _, change := range u.Changes {
@@ -104,11 +107,12 @@ func (r *result) complete(ctx context.Context) error {
 	if err := r.session.Explain(ctx, r.listed); err != nil {
 		return err
 	}
-	if err := r.readRequests(ctx); err != nil {
+	var err error
+	if r.requests, err = r.requestsOf(ctx, r.writes); err != nil || r.isRefused() || r.preview {
 		return err
 	}
-	if r.isRefused() || r.preview {
-		return nil
+	if r.taken, err = r.requestsOf(ctx, r.changed); err != nil {
+		return err
 	}
 	return r.note(ctx)
 }
