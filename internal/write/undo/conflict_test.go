@@ -177,6 +177,10 @@ func (w *world) since(g *generator) (stays, back int) {
 		want := after[c]
 		switch {
 		case before[c] == between[c] || after[c] == before[c]:
+		case after[cell{c.asset, "state"}] == "255" && between[cell{c.asset, "state"}] != "255":
+			if !reported[c.asset] { // nothing of a deleted asset is taken back
+				w.t.Errorf("%v: no conflict is reported", c)
+			}
 		case after[c] == between[c]:
 			if want = before[c]; now[c] == want {
 				back++

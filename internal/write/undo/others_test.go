@@ -64,7 +64,6 @@ func TestNewWithParts(t *testing.T) {
 		if x, err := w.take(auth.System, `{"requestId":["`+a.RequestID+`","`+b.RequestID+`","`+c.RequestID+`"]}`); err != nil || !x.Undone {
 			t.Errorf("new story, new task, renamed story: %v %+v %s", err, x.Conflicts, x.Failures.List)
 		}
-
 	})
 }
 
@@ -220,6 +219,7 @@ func (logins) Prove(context.Context, int64, string) (bool, error)       { return
 func (logins) Digest(context.Context, string, string) (string, error) {
 	return strings.Repeat("d", 64), nil
 }
+
 func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *string) error {
 	if username == nil {
 		return nil
