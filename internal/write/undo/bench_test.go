@@ -1,6 +1,7 @@
 package undo_test
 
 import (
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -17,8 +18,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/undo"
 )
 
-// changes is how many stories BenchmarkUndo changes with one request.
-const changes = 10_000
+var changes = flag.Int("undo.changes", 10_000, "stories that BenchmarkUndo changes with one request")
 
 // BenchmarkUndo updates stories with one request and takes the update back. It reports the time of
 // each in milliseconds, and their ratio.
@@ -49,7 +49,7 @@ func benchmark(b *testing.B, d *db.DB) {
 		return answer
 	}
 	one := `{"AssetType":"Story","Name":"A story of the backlog","Scope":"Scope:0","Description":"` + strings.Repeat("Some words. ", 30) + `"}`
-	run("[" + strings.TrimSuffix(strings.Repeat(one+",", changes), ",") + "]")
+	run("[" + strings.TrimSuffix(strings.Repeat(one+",", *changes), ",") + "]")
 	var updates, undos time.Duration
 	for n := 0; b.Loop(); n++ {
 		began := time.Now()
