@@ -2,6 +2,7 @@ package asset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/alds-dev/alds/internal/base/fault"
@@ -15,9 +16,37 @@ type apartError struct{ id int64 } // stored id of one of them
 
 func (apartError) Error() string { return "the former neighbours have moved apart" }
 
+// rank gives the asset the rank that it had before. It is a conflict if the assets that were next to
+// that rank have moved apart.
+func (u *undoer) rank(ctx context.Context, a *meta.Attr, v *pastValue) error {
+	was, _ := v.was.(int64)
+	place, err := u.formerPlace(ctx, a, was)
+	apart, isApart := errors.AsType[apartError](err)
+	switch {
+	case isApart:
+		c := u.conflict(a, v.since)
+		if t, err := u.seen(ctx, apart.id); err != nil || t == nil {
+			return err
+		}
+		return u.s.tx.QueryRow(ctx, `SELECT moment FROM asset WHERE id = ?`, apart.id).Scan(&c.by)
+	case err != nil:
+		return err
+	case place == 0:
+		u.w.setSlot(a.Place.Slot, was)
+	default:
+		if u.loaded.several { // the next command needs the new ranks
+			return errSplit
+		}
+		if err := u.set.ranker.placeRank(ctx, u.w, a, place, true); err != nil {
+			return err
+		}
+	}
+	u.describe(Reverted{Attr: a, Old: v.left, New: v.was})
+	return nil
+}
+
 // formerRanks are the ranks that other requests have changed since a moment, of one rank space.
 type formerRanks struct {
-	since int64           // the moment
 	moved map[int64]int64 // key: stored id; value: the rank at the moment; 0: the asset did not exist yet
 	order []moved         // the assets of moved that existed, by their ranks at the moment
 }
@@ -89,11 +118,11 @@ func (u *undoer) space(a *meta.Attr) rankSpace {
 // formerRanks reads the ranks that were changed since the first moment that the batch takes back. It
 // leaves out assets whose own changes the request takes back.
 func (u *undoer) formerRanks(ctx context.Context, s rankSpace) (*formerRanks, error) {
-	since := u.s.undoSince
 	if f := u.loaded.formerRanks[s.name]; f != nil {
 		return f, nil
 	}
-	f := &formerRanks{since: since, moved: map[int64]int64{}}
+	since := u.s.undoSince
+	f := &formerRanks{moved: map[int64]int64{}}
 	query := `SELECT a.id, COALESCE(v.` + s.column + `, 0) FROM asset a` +
 		` LEFT JOIN asset_version v ON v.id = a.id AND v.moment < ? AND v.until_moment >= ?` +
 		` WHERE a.type IN ` + s.in + ` AND a.moment >= ? AND (v.id IS NULL OR v.` + s.column + ` <> a.` + s.column + `) ORDER BY 2`

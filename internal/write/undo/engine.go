@@ -26,13 +26,6 @@ const maxShown = 64 << 20
 // New returns an engine that writes with assets.
 func New(assets *asset.Engine) *Engine { return &Engine{MaxShown: maxShown, assets: assets} }
 
-// With returns a copy of e that uses another write engine on the same database.
-func (e *Engine) With(assets *asset.Engine) *Engine {
-	other := *e
-	other.assets = assets
-	return &other
-}
-
 // Run takes back the changes that a request selects, and returns the answer. With Preview it
 // changes nothing. undone is false if conflicts have refused the undo; the answer then lists them.
 // Errors: fault.Invalid for a body that selects nothing, for changes before the horizon, and for too

@@ -413,3 +413,17 @@ func TestANewEpicWithMore(t *testing.T) {
 		}
 	})
 }
+
+// An asset below a new epic that the caller does not see. The conflict does not tell
+// who has put it there.
+func TestUnseenBelowANewAsset(t *testing.T) {
+	each(t, func(w *world) {
+		p, q := w.project("P"), w.project("Q")
+		a := w.must(`{"AssetType":"Epic","Name":"E","Scope":"` + p + `"}`)
+		w.must(`{"AssetType":"Story","Name":"S","Scope":"` + q + `","Super":"` + a.AssetsCreated.OIDTokens[0] + `"}`)
+		got, err := w.take(w.actor(4, p), `{"requestId":"`+a.RequestID+`"}`)
+		if err != nil || got.Undone || len(got.Conflicts.List) != 1 || got.Conflicts.List[0].ChangeDate != "" {
+			t.Errorf("%v %+v", err, got)
+		}
+	})
+}

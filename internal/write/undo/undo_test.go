@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 
 // world is a new database with the engines that write it.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	d     *db.DB
 	model *meta.Model
 	bulk  *bulk.Engine
@@ -35,15 +35,18 @@ type world struct {
 }
 
 func each(t *testing.T, test func(w *world)) {
-	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		w := &world{t: t, d: d, model: meta.Default()}
-		if err := seed.Run(t.Context(), d, w.model); err != nil {
-			t.Fatal(err)
-		}
-		assets := asset.New(d, w.model, nil, nil, nil)
-		w.bulk, w.undo, w.assets = bulk.New(assets, find.New(d, w.model)), undo.New(assets), assets
-		test(w)
-	})
+	testdb.Each(t, func(t *testing.T, d *db.DB) { test(newWorld(t, d)) })
+}
+
+func newWorld(t testing.TB, d *db.DB) *world {
+	t.Helper()
+	w := &world{t: t, d: d, model: meta.Default()}
+	if err := seed.Run(t.Context(), d, w.model); err != nil {
+		t.Fatal(err)
+	}
+	w.assets = asset.New(d, w.model, nil, nil, nil)
+	w.bulk, w.undo = bulk.New(w.assets, find.New(d, w.model)), undo.New(w.assets)
+	return w
 }
 
 // written is the part of an answer of the bulk engine that the tests read.

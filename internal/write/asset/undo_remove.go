@@ -1,0 +1,155 @@
+package asset
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// unmake deletes an asset that the versions have created.
+func (u *undoer) unmake(ctx context.Context) error {
+	if u.w.cur.code == meta.StateDeleted {
+		return nil
+	}
+	changed, err := u.changedSince(ctx)
+	switch {
+	case err != nil:
+		return err
+	case u.past.broken || changed:
+		u.conflict(nil, u.past.last)
+		return nil
+	}
+	return u.remove(ctx, 0)
+}
+
+// changedSince reports whether another request has changed the asset since. An earlier command of this
+// request may also have changed it, for example by moving the asset of which it is a part.
+func (u *undoer) changedSince(ctx context.Context) (bool, error) {
+	if int64(u.w.stored.moment) == u.past.last || u.w.stored.audit != u.s.audit {
+		return int64(u.w.stored.moment) != u.past.last, nil
+	}
+	n, err := db.Column[int64](ctx, u.s.tx, `SELECT COUNT(*) FROM asset_version WHERE id = ? AND moment > ? AND audit_id <> ?`,
+		u.w.id, u.past.last, u.s.audit)
+	return err != nil || n[0] > 0, err
+}
+
+// remove deletes the asset with its operation Delete, if it has no parts and nothing is below it. Assets that
+// were there at the moment since do not count, unless since is 0.
+func (u *undoer) remove(ctx context.Context, since int64) error {
+	part, err := u.livePart(ctx, since)
+	if err != nil {
+		return err
+	}
+	if part != nil {
+		return u.inTheWay(ctx, part.id, int64(part.cur.moment))
+	}
+	below, err := u.liveBelow(ctx, since)
+	if err != nil {
+		return err
+	}
+	if below != nil {
+		return u.inTheWay(ctx, below.id, below.moment)
+	}
+	const name = "Delete"
+	op, ok := u.w.typ.Op(name)
+	switch {
+	case !ok:
+		return UnknownOp(u.w.typ.Name, name)
+	case needsQueries[op.Effect.Code] && u.loaded.several:
+		return errSplit
+	}
+	was := u.w.cur.code
+	if _, err := u.operations.run(ctx, u.w, &Command{Verb: Operate, Op: name}); err != nil {
+		return err
+	}
+	u.describeState(was, op.Effect.To)
+	return nil
+}
+
+// inTheWay reports that an asset prevents the deletion. It does not tell who changed that asset, and when, if
+// the caller may not see it. moment is that of its current version.
+func (u *undoer) inTheWay(ctx context.Context, id, moment int64) error {
+	c := u.conflict(nil, u.past.last)
+	t, err := u.seen(ctx, id)
+	if t != nil {
+		c.by = moment
+	}
+	return err
+}
+
+// livePart returns a part of the asset that is not deleted, or nil. See remove for the parameter since.
+func (u *undoer) livePart(ctx context.Context, since int64) (*row, error) {
+	if err := u.loaded.loadParts(ctx, []int64{u.w.id}, u.loaded.several); err != nil {
+		return nil, err
+	}
+	for _, rule := range u.s.e.layout.partRules(u.w.typ, "Delete") {
+		for _, part := range u.loaded.parts[u.w.id] {
+			was := part.stored != nil && u.wasThere(part.id, int64(part.stored.moment), part.stored.audit, since)
+			if part.typ != rule.part || u.loaded.rows[part.id] != part || part.cur.code == meta.StateDeleted || was {
+				continue
+			}
+			at, err := u.loaded.pointsTo(ctx, part, rule.relation)
+			if err != nil || at == u.w.id {
+				return part, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// wasThere reports whether an asset has not changed since a moment, except by this request. moment and audit
+// are those of its current version.
+func (u *undoer) wasThere(id, moment, audit, since int64) bool {
+	return since != 0 && (moment <= since || audit == u.s.audit || u.s.undoes[id])
+}
+
+// liveBelow returns an asset, with the moment of its current version, that is not deleted and lies below the
+// asset in a tree, or in the project that the asset is. It returns nil if there is none.
+func (u *undoer) liveBelow(ctx context.Context, since int64) (below *versionAt, err error) {
+	var slots []int
+	for _, h := range u.w.typ.Hierarchies {
+		if h.Up.Place.Kind == meta.InColumn {
+			slots = append(slots, h.Up.Place.Slot)
+		}
+	}
+	if u.w.typ.Secured.Self {
+		slots = append(slots, u.s.e.layout.scope)
+	}
+	for _, slot := range slots {
+		if below, err = u.liveIn(ctx, slot, since); err != nil || below != nil {
+			return below, err
+		}
+	}
+	return nil, nil
+}
+
+// liveIn is liveBelow for the assets that refer to the asset in one column.
+func (u *undoer) liveIn(ctx context.Context, slot int, since int64) (below *versionAt, err error) {
+	const page = 100
+	query := `SELECT id, moment, audit_id FROM asset WHERE ` + u.s.e.layout.Slots[slot].Name + ` = ? AND state < ? AND id > ? ORDER BY id LIMIT ` + strconv.Itoa(page)
+	for after := noID; ; {
+		n := 0
+		err := db.Each(ctx, u.s.tx, query, []any{u.w.id, meta.StateDeleted, after}, func(scan db.Scanner) error {
+			var at, audit int64
+			n++
+			if err := scan.Scan(&after, &at, &audit); err != nil {
+				return err
+			}
+			w := u.loaded.rows[after] // the batch may have deleted or moved it
+			gone := w != nil && (w.cur.code == meta.StateDeleted || w.cur.Slots[slot] != any(u.w.id))
+			if after == u.w.id || gone || u.wasThere(after, at, audit, since) {
+				return nil
+			}
+			below = &versionAt{after, at}
+			return nil
+		})
+		if err != nil || below != nil || n < page {
+			return below, err
+		}
+		if err := u.proceed(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
