@@ -82,23 +82,16 @@ func (s *service) repeated(ctx context.Context, do func(*bulk.Engine) error) err
 	return err
 }
 
-// undoing implements httpapi.Undo. It takes back writes.
+// undoing implements httpapi.Undo. It takes back writes, now or later.
 type undoing struct {
+	*bulk.Async
 	s *service
 	e *engines
 }
 
-// Run takes back writes.
-func (u undoing) Run(ctx context.Context, who auth.Actor, r undo.Request) ([]byte, bool, error) {
-	type result struct {
-		answer []byte
-		undone bool
-	}
-	res, err := again(ctx, u.s, u.e, func(e *engines) (r2 result, err error) {
-		r2.answer, r2.undone, err = e.undo.Run(ctx, who, r)
-		return r2, err
-	})
-	return res.answer, res.undone, err
+// Run takes back writes now.
+func (u undoing) Run(ctx context.Context, who auth.Actor, r undo.Request) ([]byte, error) {
+	return again(ctx, u.s, u.e, func(e *engines) ([]byte, error) { return e.undo.Run(ctx, who, r) })
 }
 
 // writer implements httpapi.Writes. Each write changes one asset.

@@ -96,7 +96,7 @@ func (s *service) use(e *engines) {
 		e.served = &httpapi.Engines{
 			Credentials: s.Auth,
 			Bulk:        commands{s.async, s, e},
-			Undo:        undoing{s, e},
+			Undo:        undoing{s.async, s, e},
 			Queries:     reader{s.DB.Elsewhere(), e.finder.On(s.DB.Elsewhere())},
 			Writes:      writer{e.rest, s, e},
 			Roles:       roles.New(s.DB, e.model, e.finder),

@@ -551,17 +551,18 @@ func TestBodiesThatAreNotRead(t *testing.T) {
 func TestRespondAsync(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	for _, c := range []struct {
-		prefer, key string
-		status      int
-		answer      string
+		path, prefer, key string
+		status            int
+		answer            string
 	}{
-		{"respond-async", "", 202, "accepted atomic=true key= {}"},
-		{"return=minimal, Respond-Async;x=1, wait=10", "new", 202, "accepted atomic=true key=new {}"},
-		{"respond-async", "known", 200, "accepted atomic=true key=known {}"},
-		{"respond-async-not", "", 200, "bulk atomic=true comment="},
-		{"handling=strict", "", 200, "bulk atomic=true comment="},
+		{"asset?atomic=true", "respond-async", "", 202, "accepted atomic=true key= {}"},
+		{"asset?atomic=true", "return=minimal, Respond-Async;x=1, wait=10", "new", 202, "accepted atomic=true key=new {}"},
+		{"asset?atomic=true", "respond-async", "known", 200, "accepted atomic=true key=known {}"},
+		{"asset?atomic=true", "respond-async-not", "", 200, "bulk atomic=true comment="},
+		{"asset?atomic=true", "handling=strict", "", 200, "bulk atomic=true comment="},
+		{"undo", "respond-async", "", 202, "accepted atomic=false key= {}"},
 	} {
-		resp, body := call(t, a, "POST", "/alds/api/asset?atomic=true", "{}", "Prefer", c.prefer, "Idempotency-Key", c.key)
+		resp, body := call(t, a, "POST", "/alds/api/"+c.path, "{}", "Prefer", c.prefer, "Idempotency-Key", c.key)
 		if resp.StatusCode != c.status || body != strconv.Quote(c.answer) {
 			t.Errorf("%s: %d %s, want %d %s", c.prefer, resp.StatusCode, body, c.status, c.answer)
 		}

@@ -3,9 +3,11 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"path"
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/write/bulk"
+	"github.com/alds-dev/alds/internal/write/undo"
 )
 
 // Bulk executes the commands of POST api/asset. The bodies that it returns are the JSON to
@@ -29,11 +31,25 @@ func (*API) runBulk(ctx context.Context, who auth.Actor, r *request) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	if !accepted.Done {
+	return r.accepted(accepted), nil
+}
+
+// accepted answers that a request was accepted. Its progress is at api/asset/<id>.
+func (r *request) accepted(a bulk.Accepted) []byte {
+	base := path.Join(path.Dir(r.base), "asset")
+	r.headers = append(r.headers, [2]string{"Preference-Applied", respondAsync}, [2]string{"Location", base + "/" + a.ID})
+	if !a.Done {
 		r.status = http.StatusAccepted
 	}
-	r.headers = append(r.headers, [2]string{"Preference-Applied", respondAsync}, [2]string{"Location", r.base + "/" + accepted.ID})
-	return accepted.Body, nil
+	return r.ended(a.Body)
+}
+
+// ended returns an answer, and sets the status if it is that of an undo that conflicts have refused.
+func (r *request) ended(body []byte) []byte {
+	if undo.IsRefused(body) {
+		r.status = http.StatusConflict
+	}
+	return body
 }
 
 func bulkRequest(r *request) (b bulk.Request, err error) {
@@ -53,7 +69,8 @@ func bulkRequest(r *request) (b bulk.Request, err error) {
 
 // bulkProgress serves GET api/asset/<requestId>. Spec: interface 2.5.
 func (*API) bulkProgress(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return r.engines.Bulk.Progress(ctx, who, r.param("requestId"))
+	body, err := r.engines.Bulk.Progress(ctx, who, r.param("requestId"))
+	return r.ended(body), err
 }
 
 // respondAsync is the value of Prefer that asks for an answer before the request is executed.

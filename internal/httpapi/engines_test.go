@@ -147,19 +147,22 @@ func (engines) In(_ context.Context, accept string) (localizer.Texts, error) {
 	return localizer.New(meta.Default(), "Scrum").In(accept), nil
 }
 
-// systems is a fake of System. It is a separate type, because engines already has other methods
-// with the same names.
 // undoer answers undos.
 type undoer struct{ engines }
 
-func (u undoer) Run(_ context.Context, _ auth.Actor, r undo.Request) ([]byte, bool, error) {
-	b, err := u.say("undo preview=%v comment=%s key=%s moment=%d yaml=%v %s", r.Preview, r.Comment, r.Key, r.IfMoment, r.YAML, r.Body)
+func (u undoer) Run(_ context.Context, _ auth.Actor, r undo.Request) ([]byte, error) {
 	if string(r.Body) == `"conflict"` {
-		return []byte(`{"error": "conflicts", "exceptions": [{"message": "conflicts"}]}`), false, nil
+		return []byte(`{"undone":false,"requestId":"r","error":"conflicts","exceptions":[{"message":"conflicts"}]}`), nil
 	}
-	return b, true, err
+	return u.say("undo preview=%v comment=%s key=%s moment=%d yaml=%v %s", r.Preview, r.Comment, r.Key, r.IfMoment, r.YAML, r.Body)
 }
 
+func (u undoer) AcceptUndo(ctx context.Context, who auth.Actor, r undo.Request) (bulk.Accepted, error) {
+	return u.Accept(ctx, who, bulk.Request{Body: r.Body, Key: r.Key})
+}
+
+// systems is a fake of System. It is a separate type, because engines already has other methods
+// with the same names.
 type systems struct{ engines }
 
 func (s systems) Status(context.Context, auth.Actor) (system.Status, error) {

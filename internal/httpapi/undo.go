@@ -2,16 +2,16 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/write/bulk"
 	"github.com/alds-dev/alds/internal/write/undo"
 )
 
-// Undo takes back writes, for POST api/undo. The answer is the JSON to send. undone is false if
-// conflicts have refused the undo.
+// Undo takes back writes, for POST api/undo. The answers are the JSON to send.
 type Undo interface {
-	Run(ctx context.Context, who auth.Actor, r undo.Request) (answer []byte, undone bool, err error)
+	Run(ctx context.Context, who auth.Actor, r undo.Request) ([]byte, error)
+	AcceptUndo(ctx context.Context, who auth.Actor, r undo.Request) (bulk.Accepted, error)
 }
 
 // undoWrites serves POST api/undo. Spec: interface 4.17.
@@ -28,9 +28,13 @@ func (*API) undoWrites(ctx context.Context, who auth.Actor, r *request) ([]byte,
 		return nil, err
 	}
 	u.YAML, u.Comment, u.Key = r.isYAML(u.Body), unquoted(r.params["comment"]), r.key
-	answer, undone, err := r.engines.Undo.Run(ctx, who, u)
-	if err == nil && !undone {
-		r.status = http.StatusConflict
+	if r.async {
+		accepted, err := r.engines.Undo.AcceptUndo(ctx, who, u)
+		if err != nil {
+			return nil, err
+		}
+		return r.accepted(accepted), nil
 	}
-	return answer, err
+	answer, err := r.engines.Undo.Run(ctx, who, u)
+	return r.ended(answer), err
 }

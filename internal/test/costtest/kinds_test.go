@@ -1,6 +1,7 @@
 package costtest
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/web/ui"
@@ -38,6 +39,7 @@ var kinds = []kind{
 	{"pages", (*maker).page, 5},
 	{"forms of pages", (*maker).pageForm, 5},
 	{"the console", (*maker).console, 3},
+	{"undos", (*maker).undo, 4},
 }
 
 // request makes a request of a random kind. Its size is within the limits.
@@ -385,6 +387,27 @@ func (g *maker) console() *request {
 	e := &encoder{yaml: r.form == asYAML, most: maxBody}
 	e.value(r.body, "")
 	return g.form("/ui/console", dict{{"request", word(e.String())}, {"path", word(r.path[1:])}, {"action", word(g.oneOf("run preview explain"))}})
+}
+
+// undo makes an undo. Undos of whole writes are only previews, because they would delete the initial assets.
+func (g *maker) undo() *request {
+	o := g.oid(nil)
+	moment, _ := strconv.Atoi(g.w.moments[o]) // 0 if the asset does not exist
+	body, preview := dict{{"asset", word(o)}, {"moment", moment}}, g.chance(50)
+	switch g.IntN(4) {
+	case 0:
+		body, preview = dict{{"requestId", list(some(g, 20, func() any { return word(one(g, g.w.writes)) }))}}, true
+	case 1:
+		body, preview = dict{{"by", word(one(g, g.w.oids["Member"]))}, {"since", word("2026-01-01T00:00:00Z")}}, true
+	}
+	if g.chance(60) {
+		body = append(body, dict{{"conflicts", word("skip")}}...)
+	}
+	r := post("/api/undo", g.jsonOrYAML(), body)
+	if preview {
+		r.params, r.writes = dict{{"previewOnly", word("true")}}, false
+	}
+	return r
 }
 
 func (g *maker) form(path string, d dict) *request {

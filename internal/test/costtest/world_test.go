@@ -33,6 +33,7 @@ type world struct {
 	people []string // usernames of the members who send requests, one for each role
 	tokens map[string]string
 	hooks  []string
+	writes []string // ids of the requests that made the initial assets
 
 	moments map[string]string // by Oid: moment of the current version
 
@@ -145,6 +146,7 @@ func (s *service) create(typ string, n int, values func(i int) attrs) []string {
 		commands = append(commands, a)
 	}
 	var done struct {
+		RequestID       string
 		AssetsCreated   struct{ OidTokens []string }
 		CommandFailures struct {
 			Count    int
@@ -155,6 +157,7 @@ func (s *service) create(typ string, n int, values func(i int) attrs) []string {
 	if done.CommandFailures.Count > 0 {
 		s.t.Fatalf("%s: %.500s", typ, done.CommandFailures.Commands)
 	}
+	s.w.writes = append(s.w.writes, done.RequestID)
 	s.w.oids[typ] = append(s.w.oids[typ], done.AssetsCreated.OidTokens...)
 	return done.AssetsCreated.OidTokens
 }

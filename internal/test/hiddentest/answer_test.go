@@ -53,7 +53,10 @@ func (r reply) String() string {
 	return blank(b.String() + "\n" + r.body)
 }
 
-// note stores what later requests use: the cursor of the next page, and the id of an asynchronous request.
+// keptWrites is how many ids of writes a service keeps.
+const keptWrites = 6
+
+// note stores what later requests use: the cursor of the next page, and the ids of requests.
 func (s *service) note(r reply) {
 	var pages []struct{ Next *string }
 	var answer struct {
@@ -70,6 +73,9 @@ func (s *service) note(r reply) {
 	}
 	if r.status == http.StatusAccepted {
 		s.later = answer.RequestID
+	}
+	if r.status == http.StatusOK && answer.RequestID != "" {
+		s.wrote = append(s.wrote[max(0, len(s.wrote)-keptWrites+1):], answer.RequestID)
 	}
 }
 

@@ -53,6 +53,9 @@ func startPair(t *testing.T, dialect, leak string, seed uint64) *pair {
 		p.services[i] = start(t, dialect, fillService(i+1, leak))
 	}
 	p.g = newMaker(rand.New(rand.NewPCG(seed, 1)), p.services)
+	for _, s := range p.services {
+		p.g.moments = append(p.g.moments, s.moments(t)...)
+	}
 	p.changer = newChanger(p)
 	return p
 }

@@ -16,10 +16,18 @@ type maker struct {
 	*rand.Rand
 	seen, hidden []string // Oids
 	names        []string // names of hidden assets of both services
+	writers      []string // Oids of callers
+	moments      []moment
 	made         []string // Oids of assets that requests created in both services
 	marks        int      // how many points in time mark has stored
 	n            int      // number of new names so far
 	nesting      int
+}
+
+// moment is the moment of a version of an asset. In one of the services, the asset may be hidden or not exist.
+type moment struct {
+	oid string
+	at  int64
 }
 
 func newMaker(r *rand.Rand, services [2]*service) *maker {
@@ -35,6 +43,10 @@ func newMaker(r *rand.Rand, services [2]*service) *maker {
 		}
 		g.names = append(g.names, s.told...)
 	}
+	for name := range callers {
+		g.writers = append(g.writers, services[0].oids[name])
+	}
+	slices.Sort(g.writers)
 	g.hidden, g.seen = slices.Sorted(maps.Keys(all[0])), slices.Sorted(maps.Keys(all[1]))
 	return g
 }

@@ -36,6 +36,7 @@ type service struct {
 	marks []string // times; before each of them, both services had answered the same requests
 	next  string   // cursor in the last reply that had a cursor
 	later string   // id of the last asynchronous request
+	wrote []string // ids of the last bulk requests and undos of callers
 	http  http.Client
 }
 
@@ -116,12 +117,15 @@ func login(who string) string {
 }
 
 // fill replaces placeholders in a request by values that differ between the services but mean the same: a
-// time, the cursor of the last reply, or the id of the last asynchronous request.
+// time, the cursor of the last reply, or the id of an earlier request.
 func (s *service) fill(text string) string {
 	if !strings.Contains(text, "{") {
 		return text
 	}
 	pairs := []string{"{next}", s.next, "{later}", s.later}
+	for i, id := range s.wrote {
+		pairs = append(pairs, "{wrote"+string(rune('0'+i))+"}", id)
+	}
 	for i, mark := range s.marks {
 		pairs = append(pairs, "{mark"+string(rune('0'+i))+"}", mark)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -136,6 +137,21 @@ func (s *service) sequence(t *testing.T, name string, value int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// moments returns the current moments of the initial assets.
+func (s *service) moments(t *testing.T) (all []moment) {
+	t.Helper()
+	for _, label := range slices.Sorted(maps.Keys(s.oids)) {
+		o := s.oids[label]
+		_, id, _ := strings.Cut(o, ":")
+		m := moment{oid: o}
+		if err := s.d.QueryRow(t.Context(), `SELECT moment FROM asset WHERE id = ?`, id).Scan(&m.at); err != nil {
+			t.Fatal(label, o, err)
+		}
+		all = append(all, m)
+	}
+	return all
 }
 
 // raise sets the value of a sequence while the service uses it.

@@ -239,6 +239,31 @@ func (g *maker) asynchronous() *request {
 	return r
 }
 
+// undos returns a request that takes back what callers have written: a request, one change, or everything of
+// a time.
+func (g *maker) undos() *request {
+	body := attrs{"requestId": "{wrote" + strconv.Itoa(g.IntN(keptWrites)) + "}"}
+	switch g.IntN(6) {
+	case 0, 1:
+		m := one(g, g.moments)
+		body = attrs{"asset": m.oid, "moment": m.at}
+	case 2:
+		since := "2026-01-01T00:00:00Z"
+		if g.marks > 0 {
+			since = "{mark" + strconv.Itoa(g.IntN(g.marks)) + "}"
+		}
+		body = attrs{"by": one(g, g.writers), "since": since}
+	}
+	if g.chance(70) {
+		body["conflicts"] = "skip"
+	}
+	r := &request{who: g.oneOf("lee lee obs cus tes pam"), method: "POST", path: "/api/undo", body: text(body), writes: true}
+	if g.chance(50) {
+		r.path, r.writes = "/api/undo?previewOnly=true", false
+	}
+	return r
+}
+
 // attributes returns the JSON body of a write by path.
 func (g *maker) attributes(values attrs) string {
 	for name, v := range values {

@@ -186,6 +186,12 @@ func (w *world) fillText(c *cell, text string) any {
 		return "n" + strconv.FormatInt(w.names.Add(1), 10)
 	case "n":
 		return w.names.Add(1)
+	case "moment":
+		at, err := strconv.ParseInt(c.slots[0].moment, 10, 64)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return at
 	case "tag":
 		return c.slots[0].attrs["TaggedWith"].([]any)[0]
 	}

@@ -14,6 +14,7 @@ type slot struct {
 	key    string // cells whose slots have the same key share one asset
 	attrs  attrs
 	first  []string // operations that the administrator runs on it before the cells run
+	set    attrs    // what "set" in first changes
 	by     *member  // member that the service records as its creator
 	oid    string
 	moment string

@@ -28,6 +28,7 @@ var takes = []struct {
 	{byOp, []string{operate, del}},
 	{byTags, []string{change}},
 	{byHook, []string{create, change, operate, del}},
+	{byUndo, []string{change, del}},
 	{byAsync, verbs},
 	{byPreview, verbs},
 }
@@ -42,6 +43,7 @@ const (
 	onlyHooks   = "subscriptions are no assets: they are written by api/webhook alone, and nothing else is"
 	onlyTags    = "tags themselves are merged by api/tags alone, where each type with tags has a cell"
 	noCustom    = "definitions belong to the whole system and lie in no project: TestDefinitions has each role write them"
+	onlyOwn     = "of these, members take back only their own changes, and only administrators all: undo TestOwnChanges"
 	oneOfKind   = "one type stands for those of its kind that lie in projects likewise, on all but the plain paths"
 )
 
@@ -58,7 +60,9 @@ func (t *table) why(typ, verb, path string, verbs []string) string {
 		return otherVerb
 	case typ == "webhook":
 		return ""
-	case slices.Contains([]string{byQuery, byPost, byOp, byTags, byAsync, byPreview}, path) && !t.stands(typ):
+	case path == byUndo && slices.Contains([]string{"Conversation", "Expression", "Member", "Message", "MessageReceipt", "ChangeSet", "BuildProject", "BuildRun"}, typ):
+		return onlyOwn
+	case slices.Contains([]string{byQuery, byPost, byOp, byTags, byAsync, byPreview, byUndo}, path) && !t.stands(typ):
 		return oneOfKind
 	case verb == operate && !hasOperations(typ):
 		return noOperation

@@ -16,6 +16,7 @@ const (
 	byOp       = "?op="
 	byTags     = "tags"
 	byHook     = "subscriptions"
+	byUndo     = "undo"
 	byAsync    = "async"
 	byPreview  = "preview"
 )
@@ -30,6 +31,8 @@ func (w *world) cellsOf(m *member, typ, verb, path string) []*cell {
 		return w.tagged(m, typ)
 	case byHook:
 		return w.hooked(m, verb)
+	case byUndo:
+		return w.undone(m, typ, verb)
 	case fromBehind:
 		return w.related(m, typ, path)
 	}

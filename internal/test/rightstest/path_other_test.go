@@ -93,6 +93,26 @@ func (w *world) tagged(m *member, typ string) []*cell {
 	return all
 }
 
+// undone returns cells in which a member takes back what the administrator has done with an asset: its
+// creation, or a change.
+func (w *world) undone(m *member, typ, verb string) []*cell {
+	var all []*cell
+	for _, own := range w.ownersOf(typ, m) {
+		s, name := w.fixture(typ, own, ""), "Delete"
+		if verb == change {
+			var v any
+			name, v = changed(typ)
+			s.key += ", changed"
+			s.first, s.set = append(s.first, "set"), attrs{name: v}
+		}
+		c := w.onAsset(m, verb, s, name)
+		c.path, c.url, c.body = byUndo, "/api/undo", attrs{"asset": "$0", "moment": "$moment"}
+		c.parts[0].uses[0].text = notFound
+		all = append(all, c)
+	}
+	return all
+}
+
 // hooked returns a cell in which a member creates, changes, tests or deletes a webhook subscription.
 func (w *world) hooked(m *member, verb string) []*cell {
 	c := &cell{who: m, typ: "webhook", verb: verb, path: byHook, url: "/api/webhook", parts: []part{{needs: []need{{thing{typ: "webhook"}, verb, ""}}}}}

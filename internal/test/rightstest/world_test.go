@@ -104,6 +104,9 @@ func (w *world) makeSlots() {
 
 func (w *world) prepare(s *slot, op string) any {
 	role := map[string]string{"join": "Observer", "lead": "Project Admin"}[op]
+	if op == "set" {
+		return attrs{"from": s.oid, "update": w.fill(&cell{who: &member{oid: "Member:20"}}, s.set)}
+	}
 	if role == "" {
 		return attrs{"from": s.oid, "execute": op}
 	}

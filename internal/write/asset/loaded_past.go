@@ -6,6 +6,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/value"
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
@@ -176,8 +177,8 @@ func (r *pastReader) compare(p *past, w *row, before, after *state) error {
 	return nil
 }
 
-// saw reports whether the caller could see a version of an asset with its current rights. Of types with a
-// rule (meta.Type.Seen), the caller saw at least its own versions.
+// saw reports whether the caller could see a version of an asset with its current rights. If more than the
+// project of the version decides (meta.Type.Seen), it is true only for the caller's own versions.
 func (r *pastReader) saw(w *row, st *state) bool {
 	who := &r.s.who
 	switch {
@@ -185,11 +186,19 @@ func (r *pastReader) saw(w *row, st *state) bool {
 		return true
 	case w.typ == r.s.e.layout.member && who.AllMembers():
 		return true
-	case !w.typ.Seen.IsZero():
-		return st.changedBy == who.Member
 	}
 	scope, ok := st.ref(r.s.e.layout.scope)
+	if seen := &w.typ.Seen; seen.Shared || !ok && !seen.IsZero() || len(seen.Only) > 0 && isPersonal(w.typ, st) {
+		return st.changedBy == who.Member
+	}
 	return !ok || (&rules{unit{s: r.s, loaded: r.loaded}}).seesScope(&scope)
+}
+
+// isPersonal reports whether only some members see a version of an asset. Types without the attribute Personal
+// are always personal.
+func isPersonal(t *meta.Type, st *state) bool {
+	flag, ok := t.Attr("Personal")
+	return !ok || value.OrUnset(flag, st.Get(flag)) == true
 }
 
 func historyGone() error {

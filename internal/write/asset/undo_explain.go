@@ -12,19 +12,10 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset/stored"
 )
 
-// Undoes tells the session all Undo commands of the request, before it runs them. The ranks of their
-// assets do not count as changed since.
-func (s *Session) Undoes(commands []*Command) {
-	s.undoes = make(map[int64]bool, len(commands))
-	for _, c := range commands {
-		if id, ok := s.idOf(c.Target); ok {
-			s.undoes[id] = true
-		}
-		if first := c.Undone.Moments[0]; s.undoSince == 0 || first < s.undoSince {
-			s.undoSince = first
-		}
-	}
-}
+// Undoes tells the session the assets of all Undo commands of the request, before it runs them. The ranks
+// of these assets do not count as changed since. assets has stored ids, and since is the first moment that
+// the request takes back.
+func (s *Session) Undoes(assets map[int64]bool, since int64) { s.undoes, s.undoSince = assets, since }
 
 // Explain reads who has made the changes that are conflicts, and when.
 func (s *Session) Explain(ctx context.Context, conflicts []Conflict) error {

@@ -19,6 +19,7 @@ import (
 	"github.com/alds-dev/alds/internal/limits/memory"
 	"github.com/alds-dev/alds/internal/store/lease"
 	"github.com/alds-dev/alds/internal/write/requests"
+	"github.com/alds-dev/alds/internal/write/undo"
 )
 
 // Actors returns the rights of members. A member is identified by its stored id.
@@ -97,17 +98,38 @@ func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted
 			return Accepted{}, oldPasswordAsync(n.At)
 		}
 	}
+	once, err := a.e.identity(ctx, who, p)
+	if err != nil {
+		return Accepted{}, err
+	}
+	return a.accept(ctx, who, r, once, len(p.commands))
+}
+
+// AcceptUndo stores an undo for asynchronous execution.
+// Errors: fault.Invalid for a body that selects nothing; those of Accept for the Idempotency-Key.
+// Spec: interface 4.17.3.
+func (a *Async) AcceptUndo(ctx context.Context, who auth.Actor, u undo.Request) (Accepted, error) {
+	if err := u.Check(); err != nil {
+		return Accepted{}, err
+	}
+	once, err := a.e.assets.Identity(ctx, who, u.Key, u.Body, false)
+	if err != nil {
+		return Accepted{}, err
+	}
+	r := Request{Body: u.Body, YAML: u.YAML, Preview: u.Preview, Comment: u.Comment, Key: u.Key, IfMoment: u.IfMoment, Undo: true}
+	return a.accept(ctx, who, r, once, 0)
+}
+
+// accept stores a request for asynchronous execution. commands is the number of its commands; 0 if it is not
+// known yet.
+func (a *Async) accept(ctx context.Context, who auth.Actor, r Request, once requests.Identity, commands int) (Accepted, error) {
 	r.Token, r.Address, r.ID, r.Trace = who.Token, trail.OriginOf(ctx).Address, tracing.RequestID(ctx), tracing.Of(ctx).Parent()
 	head, err := json.Marshal(r)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("encode the options of a request: %w", err)
 	}
-	once, err := a.e.identity(ctx, who, p)
-	if err != nil {
-		return Accepted{}, err
-	}
 	text := slices.Concat(head, []byte{'\n'}, r.Body)
-	s, err := a.store.Accept(ctx, who.Member, once, text, len(p.commands))
+	s, err := a.store.Accept(ctx, who.Member, once, text, commands)
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -146,19 +168,26 @@ func stateBody(s requests.State) ([]byte, error) {
 	if s.Processing {
 		state = "processing"
 	}
+	done := ""
+	if s.Executed > 0 {
+		done = fmt.Sprintf(`,"done":%d`, s.Executed)
+	}
 	const form = `{"requestId":"%s","createdDate":"%s","complete":false,"processing":true,` +
-		`"progress":{"state":"%s","commands":%d}}`
-	return fmt.Appendf(nil, form, s.ID, s.Created.UTC().Format(stamp), state, s.Commands), nil
+		`"progress":{"state":"%s","commands":%d%s}}`
+	return fmt.Appendf(nil, form, s.ID, s.Created.UTC().Format(stamp), state, s.Commands, done), nil
 }
 
-// Execute executes one accepted request and returns its state. It does not execute a request
+// Execute executes one accepted request, with all its steps, and returns its state. It does not execute a request
 // that is done or that another worker has claimed.
 // Errors: fault.NotFound if there is no such request; fault.Transient if the database is not
 // available.
 func (a *Async) Execute(ctx context.Context, id string) (requests.State, error) {
-	_, err := a.next(ctx, func() (*requests.Claim, error) { return a.store.ClaimByID(ctx, id) })
-	if err != nil {
-		return requests.State{}, err
+	for more := true; more; {
+		var err error
+		_, more, err = a.next(ctx, func() (*requests.Claim, error) { return a.store.ClaimByID(ctx, id) })
+		if err != nil {
+			return requests.State{}, err
+		}
 	}
 	return a.store.Outcome(ctx, id)
 }
@@ -167,30 +196,33 @@ func (a *Async) Execute(ctx context.Context, id string) (requests.State, error) 
 // Errors: fault.Transient if the database is not available.
 func (a *Async) ExecuteWaiting(ctx context.Context) error {
 	for ctx.Err() == nil {
-		more, err := a.next(ctx, func() (*requests.Claim, error) { return a.store.Claim(ctx) })
-		if err != nil || !more {
+		claimed, _, err := a.next(ctx, func() (*requests.Claim, error) { return a.store.Claim(ctx) })
+		if err != nil || !claimed {
 			return err
 		}
 	}
 	return nil
 }
 
-// next claims a request and executes it. It returns false if claim returns no request.
+// next claims a request and executes it, or its next step. claimed is false if claim returns no request. more
+// is true if the request has further steps. Each step has a claim of its own, so that the requests of other
+// members are executed between the steps.
 //
 // A process executes only one request at a time. So if a request crashes the process, no other
 // request loses its claim. A request is refused after it has lost too many claims.
-func (a *Async) next(ctx context.Context, claim func() (*requests.Claim, error)) (bool, error) {
+func (a *Async) next(ctx context.Context, claim func() (*requests.Claim, error)) (claimed, more bool, err error) {
 	select {
 	case a.turn <- struct{}{}:
 		defer func() { <-a.turn }()
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return false, false, ctx.Err()
 	}
 	c, err := claim()
 	if err != nil || c == nil {
-		return false, err
+		return false, false, err
 	}
-	return true, a.run(ctx, c)
+	more, err = a.run(ctx, c)
+	return true, more, err
 }
 
 // actor returns the actor of an accepted request. Errors: fault.Unproven if the member no
@@ -210,8 +242,9 @@ func (a *Async) actor(ctx context.Context, member int64) (auth.Actor, error) {
 	return who, err
 }
 
-// run executes one request under its claim and stores the outcome.
-func (a *Async) run(ctx context.Context, c *requests.Claim) error {
+// run executes one request under its claim and stores the outcome. more is true if the request has further
+// steps.
+func (a *Async) run(ctx context.Context, c *requests.Claim) (more bool, err error) {
 	hold := a.Memory.Hold(c.Member)
 	defer hold.Release()
 	bounded := memory.With(ctx, hold)
@@ -220,10 +253,13 @@ func (a *Async) run(ctx context.Context, c *requests.Claim) error {
 		within, span := tracing.Continue(bounded, "asynchronous request", tracing.Consumer, r.Trace)
 		span.Text("alds.request", r.ID)
 		span.Text("alds.write", c.ID)
-		err = a.execute(within, c, r)
+		more, err = a.execute(within, c, r)
 		span.End(err)
 	}
-	return a.finish(ctx, c, r.ID, err)
+	if more {
+		return true, c.Release(ctx)
+	}
+	return false, a.finish(ctx, c, r.ID, err)
 }
 
 // request returns the request of a claim. It adds memory to the reservation in ctx, as much as an
@@ -245,23 +281,28 @@ func (*Async) request(ctx context.Context, c *requests.Claim) (r Request, err er
 	return r, memory.From(ctx).Take(document.MemoryNeed(body, format))
 }
 
-// execute executes one request under its claim, with the current rights of its member.
+// execute executes one request, or its next step, under its claim, with the current rights of its member.
 // Errors: fault.Unproven if the member may no longer log in; the error of auth.Lost if the
 // member loses the login or rights during the execution; lease.ErrLost.
-func (a *Async) execute(ctx context.Context, c *requests.Claim, r Request) error {
+func (a *Async) execute(ctx context.Context, c *requests.Claim, r Request) (more bool, err error) {
 	ctx, stop := c.Hold(ctx)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
 	defer cancel()
 	who, err := a.actor(ctx, c.Member)
 	if err != nil {
-		return err
+		return false, err
 	}
 	who.Token = r.Token
 	ctx, unwatch := a.actors.Watch(ctx, auth.Login{Member: c.Member}, who)
 	defer unwatch()
 	ctx = trail.With(ctx, trail.Origin{Member: c.Member, Address: r.Address})
 	err = a.again(ctx, func(e *Engine) error {
+		if r.Undo {
+			u := undo.Request{Body: r.Body, YAML: r.YAML, Preview: r.Preview, Comment: r.Comment, IfMoment: r.IfMoment}
+			more, err = undo.New(e.assets).Step(ctx, who, u, c)
+			return err
+		}
 		p, err := e.parse(who, r)
 		if err == nil {
 			_, err = e.execute(ctx, who, p, newResult(c.ID, c.Created, p, e.MaxShown), requests.Identity{Claim: c})
@@ -269,13 +310,13 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim, r Request) error
 		return err
 	})
 	if err == nil {
-		return nil
+		return more, nil
 	}
 	a.e.noteDenial(ctx, err)
 	if context.Cause(ctx) == lease.ErrLost { //nolint:errorlint // no wrapped error
-		return lease.ErrLost
+		return false, lease.ErrLost
 	}
-	return cmp.Or(auth.Lost(ctx), err)
+	return false, cmp.Or(auth.Lost(ctx), err)
 }
 
 // finish stores and logs the outcome of an execution. If err is nil, the answer is already

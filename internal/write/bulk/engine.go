@@ -76,7 +76,8 @@ type Request struct {
 	// request must have only one command, on one asset. 0: any moment.
 	IfMoment int64
 
-	// Accept sets the fields below, for the later execution.
+	// Accept and AcceptUndo set the fields below, for the later execution.
+	Undo    bool   // the body is that of POST api/undo
 	Address string // address of the client
 	ID      string // id of the HTTP request, for the log
 	Token   string // id of the access token with which the member sent the request; empty: none

@@ -60,15 +60,19 @@ type Claim struct {
 	Created time.Time
 	Again   bool // true if an earlier claim of the request ended without an answer
 
-	store   *Store
-	owner   string // unique for this claim; writes fail if the row has another owner
-	request []byte // as compress returns it
+	store             *Store
+	owner             string // unique for this claim; writes fail if the row has another owner
+	request, progress []byte // as compress returns them
 }
 
 // Request returns the accepted request. If the request is stored compressed, its uncompressed size
 // is added to the memory reservation of ctx.
 // Errors: those of memory.Hold.
 func (c *Claim) Request(ctx context.Context) ([]byte, error) { return decompress(ctx, c.request) }
+
+// Progress returns what the step before has stored with Continue. It is empty before the first step.
+// Errors: those of Request.
+func (c *Claim) Progress(ctx context.Context) ([]byte, error) { return decompress(ctx, c.progress) }
 
 // Claim claims a waiting request. It returns nil if no request waits. Members take turns, and the
 // oldest request of a member comes first. If a request was claimed too often without an answer,
@@ -112,7 +116,8 @@ func (s *Store) ClaimByID(ctx context.Context, id string) (*Claim, error) {
 	case row.Claims > lease.MaxClaims:
 		return nil, c.Refuse(ctx, tooManyClaims())
 	}
-	c.Member, c.Created, c.Again, c.request = row.ActorID, time.UnixMicro(row.CreatedAt), row.Claims > 1, row.Request
+	c.Member, c.Created, c.Again = row.ActorID, time.UnixMicro(row.CreatedAt), row.Claims > 1
+	c.request, c.progress = row.Request, row.Progress
 	return c, nil
 }
 
@@ -139,8 +144,28 @@ func (c *Claim) finish(ctx context.Context, tx *db.Tx, status int, answer []byte
 	if err != nil {
 		return err
 	}
-	return c.store.leases.Update(ctx, tx, c.owner, []string{c.ID}, "status = ?, answer = ?, request = NULL, expires_at = ?",
+	return c.store.leases.Update(ctx, tx, c.owner, []string{c.ID}, "status = ?, answer = ?, request = NULL, progress = NULL, expires_at = ?",
 		status, stored, time.Now().Add(c.store.Retention).UnixMicro())
+}
+
+// Continue ends a step of a request that is executed in several steps, each in its own transaction and
+// with its own claim. It stores progress for the next step, and how many of the commands are executed.
+// It must be the last statement of the transaction.
+// Errors: lease.ErrLost; fault.Invalid if progress is too large.
+func (c *Claim) Continue(ctx context.Context, tx *db.Tx, progress []byte, executed, commands int) error {
+	stored, err := compress(progress)
+	if err != nil {
+		return err
+	}
+	return c.store.leases.Update(ctx, tx, c.owner, []string{c.ID}, "progress = ?, executed = ?, commands = ?, claims = 1",
+		stored, executed, commands)
+}
+
+// End stores the answer in the transaction of the last step. It must be the last statement of the
+// transaction.
+// Errors: lease.ErrLost; fault.Invalid if the answer is too large.
+func (c *Claim) End(ctx context.Context, tx *db.Tx, answer []byte) error {
+	return c.finish(ctx, tx, answered, answer)
 }
 
 // Complete stores the answer of a request that wrote nothing.

@@ -20,6 +20,8 @@ type requestRow struct {
 	Lease                int64
 	Commands             int
 	Claims               int
+	Progress             []byte // as compress returns it
+	Executed             int
 
 	Processing bool `gorm:"->"` // a worker has the lease
 }
@@ -41,7 +43,7 @@ func withKey(member int64, key string) func(*gorm.DB) *gorm.DB {
 func (r *requestRow) state(ctx context.Context) (State, error) {
 	s := State{
 		ID: r.ID, Member: r.ActorID, Created: time.UnixMicro(r.CreatedAt), Commands: r.Commands,
-		Done: r.Status != waiting, Processing: r.Processing,
+		Executed: r.Executed, Done: r.Status != waiting, Processing: r.Processing,
 	}
 	answer, err := decompress(ctx, r.Answer)
 	if r.Status == refused && err == nil {

@@ -68,6 +68,7 @@ type State struct {
 	Member     int64
 	Created    time.Time
 	Commands   int    // number of commands of an accepted request
+	Executed   int    // how many of them the steps up to now have executed; see Claim.Continue
 	Done       bool   // true if Answer or Err is set
 	Processing bool   // true if the request is not done and a worker has the lease
 	Answer     []byte // set if the request is done and was not refused
@@ -110,7 +111,7 @@ func (s *Store) findByKey(ctx context.Context, member int64, id Identity) (State
 // the answer. The last parameter is a function that restricts the query to the request.
 func (s *Store) find(ctx context.Context, answer string, which func(*gorm.DB) *gorm.DB) (row requestRow, found State, err error) {
 	err = s.db.Gorm(ctx).Scopes(which).Where("status = ? OR expires_at > ?", waiting, time.Now().UnixMicro()).
-		Select("id, actor_id, created_at, commands, status, " + answer + ", body_hash, status = 0 AND owner IS NOT NULL AND lease > " + s.db.Dialect.NowMicros + " AS processing").
+		Select("id, actor_id, created_at, commands, executed, status, " + answer + ", body_hash, status = 0 AND owner IS NOT NULL AND lease > " + s.db.Dialect.NowMicros + " AS processing").
 		Take(&row).Error
 	if err != nil {
 		return row, State{}, err

@@ -8,7 +8,6 @@ import (
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/access/trail"
-	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/write/asset"
 )
@@ -27,33 +26,30 @@ const maxShown = 64 << 20
 func New(assets *asset.Engine) *Engine { return &Engine{MaxShown: maxShown, assets: assets} }
 
 // Run takes back the changes that a request selects, and returns the answer. With Preview it
-// changes nothing. undone is false if conflicts have refused the undo; the answer then lists them.
+// changes nothing. If conflicts have refused the undo, the answer lists them, and IsRefused is true.
 // Errors: fault.Invalid for a body that selects nothing, for changes before the horizon, and for too
 // many changes; fault.NotFound for a write or an asset that does not exist, or that the caller may
 // not see; the error of the first command that the rights or rules refuse, if there are no
 // conflicts and conflicts are not skipped; those of asset.Engine.Answer.
 // Spec: interface 4.17.
-func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) (answer []byte, undone bool, err error) {
+func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) (answer []byte, err error) {
 	s, err := parse(r)
 	if err != nil {
-		return nil, false, err
-	}
-	if r.IfMoment != 0 && s.moment == 0 {
-		return nil, false, fault.Invalidf(fault.NoPlace, "If-Match needs the change of one asset")
+		return nil, err
 	}
 	once, err := e.assets.Identity(ctx, who, r.Key, r.Body, false)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	var all []*change
 	find := func() (err error) {
-		all, err = e.find(ctx, who, s)
+		all, err = e.find(ctx, who, s, e.assets.MaxAssets)
 		return err
 	}
 	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment}
 	if r.Preview {
 		if err := find(); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		err = e.assets.Write(ctx, who, req, func(w *asset.Session) (err error) {
 			if answer, err = e.run(ctx, w, req.ID, r, s.skip, all); err == nil {
@@ -64,61 +60,74 @@ func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) (answer []b
 		if errors.Is(err, asset.ErrRollback) {
 			err = nil
 		}
-		return answer, true, err
+		return answer, err
 	}
-	answer, err = e.assets.AnswerAfter(ctx, who, req, once, find, func(w *asset.Session) ([]byte, error) {
+	return e.assets.AnswerAfter(ctx, who, req, once, find, func(w *asset.Session) ([]byte, error) {
 		return e.run(ctx, w, req.ID, r, s.skip, all)
 	})
-	return answer, err == nil && isUndone(answer), err
 }
 
 // run takes back the changes in a session and returns the answer.
 // Errors: asset.ErrRollback, with an answer, if conflicts refuse the undo.
 func (e *Engine) run(ctx context.Context, w *asset.Session, id string, r Request, skip bool, all []*change) ([]byte, error) {
 	res := &result{engine: e, session: w, id: id, preview: r.Preview, refuses: !skip}
-	commands := make([]*asset.Command, 0, len(all))
-	changes := make([]*change, 0, len(all))
-	for _, c := range all {
+	if err := res.takeBack(ctx, all, all, r.IfMoment); err != nil {
+		return nil, err
+	}
+	if !res.isRefused() {
+		return res.answer(true), nil
+	}
+	if res.failure != nil && res.Conflicts == 0 && !r.Preview {
+		return nil, res.failure
+	}
+	if r.Preview {
+		return res.answer(false), nil
+	}
+	return res.answer(false), asset.ErrRollback
+}
+
+// takeBack takes back a part of all changes of an undo.
+func (r *result) takeBack(ctx context.Context, part, all []*change, ifMoment int64) error {
+	commands := make([]*asset.Command, 0, len(part))
+	changes := make([]*change, 0, len(part))
+	for _, c := range part {
 		if c.typ.Metadata {
-			res.definitions = append(res.definitions, c)
+			r.writes = append(r.writes, c.writes...)
+			r.keep(c, "definitions")
 			continue
 		}
 		changes = append(changes, c)
 		commands = append(commands, &asset.Command{
-			Verb: asset.Undo, Target: asset.Ref{OID: c.oid()}, IfMoment: r.IfMoment,
-			Undone: &asset.Undone{Moments: c.moments, Linked: c.linked, Describe: r.Preview},
+			Verb: asset.Undo, Target: asset.Ref{OID: c.oid()}, IfMoment: ifMoment,
+			Undone: &asset.Undone{Moments: c.moments, Linked: c.linked, Describe: r.preview},
 		})
 	}
-	w.Count(len(commands))
-	w.Undoes(commands)
-	outcomes, err := e.carryOut(ctx, w, commands)
+	if len(all) == 0 {
+		return nil
+	}
+	r.session.Count(len(commands))
+	assets, since := make(map[int64]bool, len(all)), all[0].moments[0]
+	for _, c := range all {
+		assets[c.id] = true
+		since = min(since, c.moments[0])
+	}
+	r.session.Undoes(assets, since)
+	outcomes, err := carryOut(ctx, r.session, commands)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i, o := range outcomes {
-		if err := res.add(changes[i], commands[i].Undone, o); err != nil {
-			return nil, err
+		if err := r.add(changes[i], commands[i].Undone, o); err != nil {
+			return err
 		}
 	}
-	if err := res.complete(ctx); err != nil {
-		return nil, err
-	}
-	if !res.isRefused() {
-		return res.append(true), nil
-	}
-	if res.failure != nil && res.conflicts == 0 && !r.Preview {
-		return nil, res.failure
-	}
-	if r.Preview {
-		return res.append(false), nil
-	}
-	return res.append(false), asset.ErrRollback
+	return r.complete(ctx)
 }
 
 // carryOut runs the commands. Some may succeed only after others: an asset can be deleted after its parts, and
 // an asset can be below another one after that one is no longer below it. So it runs those that failed or
 // had conflicts again, as long as that changes something.
-func (e *Engine) carryOut(ctx context.Context, w *asset.Session, commands []*asset.Command) ([]asset.Outcome, error) {
+func carryOut(ctx context.Context, w *asset.Session, commands []*asset.Command) ([]asset.Outcome, error) {
 	outcomes, before := make([]asset.Outcome, len(commands)), make([]asset.Undone, len(commands))
 	rest := make([]int, len(commands)) // indexes of the commands to run
 	for i := range rest {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/limits/memory"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/query/history"
@@ -19,6 +20,9 @@ import (
 // maxVersionsByAsset limits the versions that one request takes back, for each asset that it may
 // change.
 const maxVersionsByAsset = 4
+
+// changeSize is about how many bytes of memory a change needs until it is taken back.
+const changeSize = 200
 
 // change is what the selected writes have done with one asset: the moments of their versions,
 // ascending.
@@ -40,6 +44,7 @@ type finder struct {
 	model *meta.Model
 	q     db.Querier
 	most  int // limit for the assets; 0: none
+	hold  *memory.Hold
 	found map[int64]*change
 	rows  int
 }
@@ -49,20 +54,22 @@ type finder struct {
 // long.
 // Errors: fault.NotFound for a write or an asset that does not exist, or that the caller may not see;
 // fault.Invalid for changes before the horizon, or too many.
-func (e *Engine) find(ctx context.Context, who auth.Actor, s selection) (all []*change, err error) {
+//
+// most is the largest number of assets; 0: no limit.
+func (e *Engine) find(ctx context.Context, who auth.Actor, s selection, most int) (all []*change, err error) {
 	err = e.assets.DB().Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
-		all, err = e.findIn(ctx, tx, who, s)
+		all, err = e.findIn(ctx, tx, who, s, most)
 		return err
 	})
 	return all, err
 }
 
-func (e *Engine) findIn(ctx context.Context, q db.Querier, who auth.Actor, s selection) ([]*change, error) {
+func (e *Engine) findIn(ctx context.Context, q db.Querier, who auth.Actor, s selection, most int) ([]*change, error) {
 	horizon, err := history.Of(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{model: e.assets.Model(), q: q, most: e.assets.MaxAssets, found: map[int64]*change{}}
+	f := &finder{model: e.assets.Model(), q: q, most: most, hold: memory.From(ctx), found: map[int64]*change{}}
 	switch {
 	case len(s.requests) > 0:
 		err = f.requests(ctx, horizon, s.requests)
@@ -87,22 +94,33 @@ func (f *finder) ordered() []*change {
 		slices.Sort(c.moments)
 		all = append(all, c)
 	}
-	phase := func(c *change) int {
-		switch {
-		case c.made:
-			return 3
-		case c.deleted:
-			return 1
-		}
-		return 2
-	}
-	slices.SortFunc(all, func(a, b *change) int {
-		if p := phase(a); p == 1 && phase(b) == 1 {
-			return cmp.Compare(a.last(), b.last())
-		}
-		return cmp.Or(cmp.Compare(phase(a), phase(b)), cmp.Compare(b.last(), a.last()))
-	})
+	slices.SortFunc(all, func(a, b *change) int { return a.place().compare(b.place()) })
 	return all
+}
+
+// place is the place of a change in the order in which changes are taken back.
+type place struct {
+	Phase int   // 1: the asset was deleted; 3: it was created; 2: anything else
+	Last  int64 // moment of the last version
+	ID    int64 // stored id of the asset
+}
+
+func (c *change) place() place {
+	switch {
+	case c.made:
+		return place{3, c.last(), c.id}
+	case c.deleted:
+		return place{1, c.last(), c.id}
+	}
+	return place{2, c.last(), c.id}
+}
+
+func (p place) compare(o place) int {
+	last := cmp.Compare(o.Last, p.Last)
+	if p.Phase == 1 {
+		last = -last
+	}
+	return cmp.Or(cmp.Compare(p.Phase, o.Phase), last, cmp.Compare(p.ID, o.ID))
 }
 
 // write is an audit row.
@@ -230,6 +248,9 @@ func (f *finder) add(id int64, typ int, moment, write int64) (*change, error) {
 		t, ok := f.model.TypeByCode(typ)
 		if !ok {
 			return nil, fmt.Errorf("asset %d has the unknown type %d", id, typ)
+		}
+		if err := f.hold.Take(changeSize); err != nil {
+			return nil, err
 		}
 		c = &change{id: id, typ: t}
 		f.found[id] = c

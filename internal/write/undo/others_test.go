@@ -194,7 +194,7 @@ func TestARepeatedKey(t *testing.T) {
 			w.must(fmt.Sprintf(`{"from":%q,"update":{"Name":"S%d"}}`, s, i))
 		}
 		run := func() (string, error) {
-			b, _, err := w.undo.Run(t.Context(), auth.System, undo.Request{Body: []byte(`{"by":"Member:20","since":"2026-01-01T00:00:00Z","conflicts":"skip"}`), Key: "k"})
+			b, err := w.undo.Run(t.Context(), auth.System, undo.Request{Body: []byte(`{"by":"Member:20","since":"2026-01-01T00:00:00Z","conflicts":"skip"}`), Key: "k"})
 			return string(b), err
 		}
 		first, err := run()
@@ -263,7 +263,7 @@ func TestRemovedHistory(t *testing.T) {
 		}
 		err = w.assets.Write(t.Context(), auth.System, asset.Request{ID: asset.NewRequestID()}, func(x *asset.Session) error {
 			all := []*asset.Command{{Verb: asset.Undo, Target: asset.Ref{OID: oid.OID{Type: "Story", ID: idOf(s)}}, Undone: &asset.Undone{Moments: moments[1:]}}}
-			x.Undoes(all)
+			x.Undoes(map[int64]bool{idOf(s): true}, moments[1])
 			_, err := x.Run(t.Context(), all)
 			return err
 		})
@@ -283,7 +283,7 @@ func TestNamesFromElsewhere(t *testing.T) {
 		bob := auth.Actor{Member: idOf(w.member("Bob", "")), Scopes: []int64{idOf(q)}, Roles: []meta.Role{meta.Role(4)}, Held: meta.RolesOf(meta.Role(4))}
 		b, err := find.New(w.d, w.model).Rows(t.Context(), w.d, bob, query.Request{From: query.Text{Text: s}, Select: []query.Item{{Text: query.Text{Text: "Name"}}}, AsOf: query.Text{Text: "All"}}, nil)
 		t.Logf("history for Bob: %s %v", b, err)
-		p2, _, err := w.undo.Run(t.Context(), bob, undo.Request{Body: []byte(`{"requestId":"` + id + `"}`), Preview: true})
+		p2, err := w.undo.Run(t.Context(), bob, undo.Request{Body: []byte(`{"requestId":"` + id + `"}`), Preview: true})
 		if strings.Contains(string(p2), "secret") {
 			t.Errorf("the preview shows %s %v", p2, err)
 		}
@@ -312,7 +312,7 @@ func (w *world) actor(role meta.Role, tokens ...string) auth.Actor {
 
 func (w *world) preview(who auth.Actor, id string) string {
 	w.t.Helper()
-	b, _, err := w.undo.Run(w.t.Context(), who, undo.Request{Body: []byte(`{"requestId":"` + id + `"}`), Preview: true})
+	b, err := w.undo.Run(w.t.Context(), who, undo.Request{Body: []byte(`{"requestId":"` + id + `"}`), Preview: true})
 	return fmt.Sprintf("%s %v", b, err)
 }
 
@@ -424,6 +424,43 @@ func TestUnseenBelowANewAsset(t *testing.T) {
 		got, err := w.take(w.actor(4, p), `{"requestId":"`+a.RequestID+`"}`)
 		if err != nil || got.Undone || len(got.Conflicts.List) != 1 || got.Conflicts.List[0].ChangeDate != "" {
 			t.Errorf("%v %+v", err, got)
+		}
+	})
+}
+
+// TestOwnChanges takes back changes of assets that not only their project decides who sees: the caller's own,
+// but not those of others.
+func TestOwnChanges(t *testing.T) {
+	each(t, func(w *world) {
+		p := w.project("P")
+		bob := w.actor(meta.Role(4), p)
+		self := fmt.Sprintf("Member:%d", bob.Member)
+		for _, c := range []struct {
+			asset, attr string
+			others      bool // others' changes are taken back, too
+		}{
+			{w.one(`{"AssetType":"Expression","Content":"a","Author":"` + self + `"}`), "Content", false},
+			{self, "Phone", false},
+			{w.one(`{"AssetType":"Link","Name":"L","URL":"http://a","Asset":"` + w.story("S", p) + `"}`), "URL", true},
+		} {
+			for _, who := range []auth.Actor{auth.System, bob} {
+				var wrote written
+				for _, to := range []string{"b", "c"} {
+					command := `{"from":"` + c.asset + `","update":{"` + c.attr + `":"` + to + `"}}`
+					b, err := w.bulk.Run(t.Context(), who, bulk.Request{Body: []byte(command)})
+					if err != nil {
+						t.Fatal(err)
+					}
+					w.read(b, &wrote)
+					if len(wrote.Failed.Commands) > 0 {
+						t.Fatalf("%s: %s", c.asset, wrote.Failed.Commands)
+					}
+				}
+				a, err := w.take(bob, `{"requestId":"`+wrote.RequestID+`"}`)
+				if undone := c.others || who.Member == bob.Member; err != nil || a.Undone != undone || !undone && a.Conflicts.Hidden != 1 {
+					t.Errorf("%s of %d: %v %+v", c.asset, who.Member, err, a)
+				}
+			}
 		}
 	})
 }

@@ -37,6 +37,13 @@ type selection struct {
 	skip         bool    // true: leave conflicts as they are; false: a conflict refuses the undo
 }
 
+// Check returns an error if the request could not be carried out. It looks only at the request.
+// Errors: fault.Invalid.
+func (r Request) Check() error {
+	_, err := parse(r)
+	return err
+}
+
 // parse reads the body of a request. Errors: fault.Invalid.
 func parse(r Request) (s selection, err error) {
 	docs, err := document.Parse(r.Body, r.YAML || document.Sniff(r.Body))
@@ -57,6 +64,9 @@ func parse(r Request) (s selection, err error) {
 		if err := read(&s, n); err != nil {
 			return s, err
 		}
+	}
+	if r.IfMoment != 0 && !given["moment"] {
+		return s, fault.Invalidf(fault.NoPlace, "If-Match needs the change of one asset")
 	}
 	return s, s.check(given)
 }

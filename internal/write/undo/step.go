@@ -1,0 +1,172 @@
+package undo
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/requests"
+)
+
+// maxSteps limits an accepted undo: it may change this many times as many assets as one request may
+// change.
+const maxSteps = 10
+
+// progress is what the steps of an accepted undo have done up to now.
+type progress struct {
+	tally
+	After place // the last change that is taken back
+	Done  int   // number of changes that are taken back or left
+	All   int   // number of all changes
+}
+
+// Step carries out the next step of an accepted undo under its claim, and stores the progress or the
+// answer. An undo of no more assets than one request may change has one step. A larger undo has steps of
+// half as many assets. Each step is one transaction. If conflicts refuse a step, the steps before it stay.
+// more is true if there is another step.
+// Errors: those of Run, if nothing is taken back yet; lease.ErrLost; fault.Transient.
+// Spec: interface 4.17.3.
+func (e *Engine) Step(ctx context.Context, who auth.Actor, r Request, claim *requests.Claim) (more bool, err error) {
+	if r.Preview {
+		answer, err := e.Run(ctx, who, r)
+		if err != nil {
+			return false, err
+		}
+		return false, claim.Complete(ctx, answer)
+	}
+	var p progress
+	text, err := claim.Progress(ctx)
+	if err == nil && len(text) > 0 {
+		err = json.Unmarshal(text, &p)
+	}
+	if err != nil {
+		return false, fmt.Errorf("progress of an undo: %w", err)
+	}
+	more, err = e.step(ctx, who, r, p, claim)
+	final := fault.KindOf(err) != fault.Transient && fault.KindOf(err) != fault.Internal
+	if err != nil && final && p.Done > 0 && ctx.Err() == nil {
+		return false, claim.Complete(ctx, p.answer(claim.ID, false, fault.Public(err)))
+	}
+	return more, err
+}
+
+func (e *Engine) step(ctx context.Context, who auth.Actor, r Request, p progress, claim *requests.Claim) (more bool, err error) {
+	s, err := parse(r)
+	if err != nil {
+		return false, err
+	}
+	if s.since != 0 && s.until == 0 { // the steps write, too
+		s.until = claim.Created.UnixMicro()
+	}
+	all, err := e.find(ctx, who, s, maxSteps*e.assets.MaxAssets)
+	if err != nil {
+		return false, err
+	}
+	part := all[p.begin(all):]
+	one := p.Done == 0 && (e.assets.MaxAssets == 0 || len(all) <= e.assets.MaxAssets)
+	if !one {
+		part = part[:min(len(part), max(1, e.assets.MaxAssets/2))]
+	}
+	req := asset.Request{ID: claim.ID, Comment: r.Comment}
+	if p.Done > 0 {
+		req.ID = asset.NewRequestID()
+	}
+	var answer []byte
+	err = e.assets.Write(ctx, who, req, func(w *asset.Session) (err error) {
+		if one {
+			if answer, err = e.run(ctx, w, req.ID, r, s.skip, all); err == nil {
+				err = claim.End(ctx, w.Tx(), answer)
+			}
+			return err
+		}
+		next, err := e.take(ctx, w, req.ID, s.skip, part, all, p)
+		if err != nil {
+			answer = next.refused(claim.ID, err)
+			return err
+		}
+		if more = next.Done < next.All; !more {
+			return claim.End(ctx, w.Tx(), next.answer(claim.ID, true, ""))
+		}
+		text, err := json.Marshal(next)
+		if err != nil {
+			return fmt.Errorf("encode the progress of an undo: %w", err)
+		}
+		return claim.Continue(ctx, w.Tx(), text, next.Done, next.All)
+	})
+	if errors.Is(err, asset.ErrRollback) {
+		return false, claim.Complete(ctx, answer)
+	}
+	return more && err == nil, err
+}
+
+// begin returns the index of the first change after those that are taken back.
+func (p *progress) begin(all []*change) int {
+	if p.Done == 0 {
+		return 0
+	}
+	i, found := slices.BinarySearchFunc(all, p.After, func(c *change, at place) int { return c.place().compare(at) })
+	if found {
+		i++
+	}
+	return i
+}
+
+// take takes back a part of all changes, and returns the progress after it.
+// Errors: asset.ErrRollback if conflicts or failures refuse the part. The progress then has their numbers.
+func (e *Engine) take(
+	ctx context.Context, w *asset.Session, id string, skip bool, part, all []*change, p progress,
+) (progress, error) {
+	res := &result{tally: p.tally.clone(), engine: e, session: w, id: id, refuses: !skip}
+	if err := res.takeBack(ctx, part, all, 0); err != nil {
+		return p, err
+	}
+	next := p
+	next.tally, next.All = res.tally, cmp.Or(p.All, len(all))
+	if res.isRefused() {
+		next.Assets, next.Modified = p.Assets, p.Modified
+		return next, asset.ErrRollback
+	}
+	next.Steps = append(next.Steps, id)
+	next.Done += len(part)
+	if len(part) > 0 {
+		next.After = part[len(part)-1].place()
+	}
+	if next.Done >= next.All || len(part) == 0 {
+		next.Done = next.All
+	}
+	return next, nil
+}
+
+// clone returns a copy to which a transaction that may run again can add.
+func (t *tally) clone() tally {
+	c := *t
+	c.Steps, c.Requests = slices.Clone(t.Steps), slices.Clone(t.Requests)
+	c.Modified, c.List, c.Failures, c.Kept = slices.Clone(t.Modified), slices.Clone(t.List), slices.Clone(t.Failures), slices.Clone(t.Kept)
+	return c
+}
+
+// refused returns the answer of an undo of which a step is refused.
+func (p *progress) refused(id string, err error) []byte {
+	if !errors.Is(err, asset.ErrRollback) {
+		return nil
+	}
+	return p.answer(id, false, p.counted())
+}
+
+// answer returns the answer of an undo in steps. why says why a step is refused.
+func (p *progress) answer(id string, undone bool, why string) []byte {
+	if !undone {
+		why = fmt.Sprintf("%d of %d assets were undone, then the undo stopped: %s", p.Done, p.All, why)
+		if p.Done == 0 {
+			why = "Nothing was undone: " + why
+		}
+	}
+	b := appendTexts(append(p.append(id, undone, why), `,"steps":{"ids":`...), p.Steps)
+	return fmt.Appendf(b, `,"count":%d,"done":%d,"of":%d}}`, len(p.Steps), p.Done, p.All)
+}

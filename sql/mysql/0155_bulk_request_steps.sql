@@ -1,0 +1,3 @@
+ALTER TABLE `bulk_request`
+  ADD COLUMN `progress` LONGBLOB NULL,
+  ADD COLUMN `executed` INT NOT NULL DEFAULT 0;
