@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/app/embedded"
+	"github.com/alds-dev/alds/internal/events/activity"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/test/testdb"
@@ -20,6 +21,7 @@ import (
 
 func TestMain(m *testing.M) {
 	auth.ForTests()
+	activity.ForTests()
 	testdb.Main(m)
 }
 
