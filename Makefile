@@ -19,9 +19,8 @@ RACE := -timeout 60m -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=
 
 # The packages in which goroutines share data, without the packages of internal/store. Here the use
 # of goroutines does not depend on the database, so `make race` skips the tests on SQLite.
-RACED := ./internal/events/webhook/... ./internal/jobs/... ./internal/app/... \
-	./internal/write/asset/... ./internal/access/auth/... ./internal/write/bulk/... ./internal/httpapi/... \
-	./internal/limits/inbound/... ./internal/limits/admission/... ./internal/limits/memory/...
+RACED := ./internal/events/webhook ./internal/jobs ./internal/app ./internal/write/asset ./internal/access/auth \
+	./internal/write/bulk ./internal/httpapi ./internal/limits/inbound ./internal/limits/admission ./internal/limits/memory
 
 # The packages whose results depend on the database server. .ci/run tests them on every supported
 # server. It leaves out the examples in the documents (TestExamples), which the quick tests run.
