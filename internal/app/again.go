@@ -94,6 +94,22 @@ func (u undoing) Run(ctx context.Context, who auth.Actor, r undo.Request) ([]byt
 	return again(ctx, u.s, u.e, func(e *engines) ([]byte, error) { return e.undo.Run(ctx, who, r) })
 }
 
+// planning implements httpapi.Plans.
+type planning struct {
+	s *service
+	e *engines
+}
+
+// Make makes a plan of a request.
+func (p planning) Make(ctx context.Context, who auth.Actor, r bulk.Request) ([]byte, error) {
+	return again(ctx, p.s, p.e, func(e *engines) ([]byte, error) { return e.plan.Make(ctx, who, r) })
+}
+
+// Apply carries a plan out.
+func (p planning) Apply(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
+	return again(ctx, p.s, p.e, func(e *engines) ([]byte, error) { return e.plan.Apply(ctx, who, id) })
+}
+
 // writer implements httpapi.Writes. Each write changes one asset.
 type writer struct {
 	*rest.Engine

@@ -18,6 +18,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/attachment"
 	"github.com/alds-dev/alds/internal/write/bulk"
+	"github.com/alds-dev/alds/internal/write/plan"
 	"github.com/alds-dev/alds/internal/write/rest"
 	"github.com/alds-dev/alds/internal/write/roles"
 	"github.com/alds-dev/alds/internal/write/tags"
@@ -33,11 +34,12 @@ type engines struct {
 	tracking   catalog.Tracking
 	finder     *find.Finder
 	hooks      *webhook.Service
-	assets     *asset.Engine // assets, bulk, rest, tags and undo are nil unless the role writes
+	assets     *asset.Engine // assets, bulk, rest, tags, undo and plan are nil unless the role writes
 	bulk       *bulk.Engine
 	rest       *rest.Engine
 	tags       *tags.Service
 	undo       *undo.Engine
+	plan       *plan.Engine
 	feed       *feed.Service // feed and served are nil unless the role serves the interface
 	docs       *describe.Documents
 	served     *httpapi.Engines
@@ -85,6 +87,7 @@ func (e *engines) with(p catalog.Present) *engines {
 		other.rest = rest.New(other.assets, other.finder)
 		other.tags = tags.New(other.assets)
 		other.undo = undo.New(other.assets)
+		other.plan = plan.New(other.assets, other.bulk, other.undo)
 	}
 	return other
 }
@@ -97,6 +100,7 @@ func (s *service) use(e *engines) {
 			Credentials: s.Auth,
 			Bulk:        commands{s.async, s, e},
 			Undo:        undoing{s.async, s, e},
+			Plans:       planning{s, e},
 			Queries:     reader{s.DB.Elsewhere(), e.finder.On(s.DB.Elsewhere())},
 			Writes:      writer{e.rest, s, e},
 			Roles:       roles.New(s.DB, e.model, e.finder),

@@ -31,6 +31,7 @@ type Engines struct {
 	Credentials   Credentials
 	Bulk          Bulk
 	Undo          Undo
+	Plans         Plans
 	Queries       Queries
 	Writes        Writes
 	Roles         Roles

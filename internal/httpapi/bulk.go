@@ -20,9 +20,19 @@ type Bulk interface {
 
 // runBulk serves POST api/asset. Spec: interface 4.3.
 func (*API) runBulk(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	if id := r.params["plan"]; id != "" && id != "true" && id != "false" {
+		return r.applyPlan(ctx, who, id)
+	}
 	b, err := bulkRequest(r)
 	if err != nil {
 		return nil, err
+	}
+	planned, err := r.makesPlan(b.Preview)
+	if err != nil {
+		return nil, err
+	}
+	if planned {
+		return r.engines.Plans.Make(ctx, who, b)
 	}
 	if !r.async {
 		return r.engines.Bulk.Run(ctx, who, b)

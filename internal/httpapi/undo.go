@@ -28,6 +28,13 @@ func (*API) undoWrites(ctx context.Context, who auth.Actor, r *request) ([]byte,
 		return nil, err
 	}
 	u.YAML, u.Comment, u.Key = r.isYAML(u.Body), unquoted(r.params["comment"]), r.key
+	planned, err := r.makesPlan(u.Preview)
+	if err != nil {
+		return nil, err
+	}
+	if planned {
+		return r.engines.Plans.Make(ctx, who, bulk.Request{Undo: true, Body: u.Body, YAML: u.YAML, Comment: u.Comment, IfMoment: u.IfMoment})
+	}
 	if r.async {
 		accepted, err := r.engines.Undo.AcceptUndo(ctx, who, u)
 		if err != nil {

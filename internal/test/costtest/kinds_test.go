@@ -104,7 +104,7 @@ func (g *maker) bulk() *request {
 	r := post("/api/asset", g.jsonOrYAML(), g.commands())
 	switch g.IntN(8) {
 	case 0:
-		r.params = dict{{"previewOnly", word("true")}}
+		r.params = dict{{"previewOnly", word("true")}, {"plan", word(g.oneOf("true false"))}}
 	case 1:
 		r.params = dict{{"atomic", word("true")}}
 	case 2:

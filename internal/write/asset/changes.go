@@ -327,6 +327,9 @@ func (c *changes) setLogin(w *row, username, password *string) {
 
 // recordInSession records in the session the data that later batches of the request need.
 func (c *changes) recordInSession() {
+	if c.s.records {
+		c.record()
+	}
 	for _, w := range c.made {
 		if w.typ.Secured.Self {
 			c.s.createdScopes = with(c.s.createdScopes, w.id)

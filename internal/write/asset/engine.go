@@ -191,6 +191,8 @@ type Session struct {
 	named   int // number of assets that the commands of the request name; see Count
 	effects
 
+	records bool // see RecordEffect
+
 	undoSince int64          // the first moment that the request takes back
 	undoes    map[int64]bool // ids of the assets of which the request takes back changes
 

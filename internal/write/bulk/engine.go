@@ -216,29 +216,41 @@ func (e *Engine) write(
 	}
 	req := asset.Request{ID: res.id, Comment: pl.Comment, Import: pl.cfg.imports}
 	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
-		res.reset()
-		all := e.newListed()
-		pr := &projection{Engine: e, q: s.Tx(), who: who, maxAffected: res.cfg.maxAffected, listed: all, s: s}
-		steps, err := pr.project(ctx, pl.commands)
-		if err == nil && pl.IfMoment != 0 {
-			err = requireMoment(steps, pl.IfMoment)
-		}
-		if err != nil {
-			return nil, err
-		}
-		p := &executor{
-			Engine: e, s: s, q: s.Tx(), who: who, res: res,
-			aliases: aliasesOf(pl.commands), sealed: pl.sealed, listed: all,
-		}
-		if err := p.run(ctx, steps); err != nil {
-			return nil, err
-		}
-		if res.cfg.atomic && res.failed > 0 {
-			res.rollback()
-			return res.append(nil, e.now()), asset.ErrRollback
-		}
-		return res.append(nil, e.now()), nil
+		return e.carryOut(ctx, s, who, pl, res, func([]*step) error { return nil })
 	})
+}
+
+// carryOut projects and executes the commands in a session, and returns the response object. It calls projected
+// with the steps before it executes them.
+// Errors: asset.ErrRollback, with an answer, if a command of an atomic request has failed.
+func (e *Engine) carryOut(
+	ctx context.Context, s *asset.Session, who auth.Actor, pl payload, res *result, projected func([]*step) error,
+) ([]byte, error) {
+	res.reset()
+	all := e.newListed()
+	pr := &projection{Engine: e, q: s.Tx(), who: who, maxAffected: res.cfg.maxAffected, listed: all, s: s}
+	steps, err := pr.project(ctx, pl.commands)
+	if err == nil && pl.IfMoment != 0 {
+		err = requireMoment(steps, pl.IfMoment)
+	}
+	if err == nil {
+		err = projected(steps)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &executor{
+		Engine: e, s: s, q: s.Tx(), who: who, res: res,
+		aliases: aliasesOf(pl.commands), sealed: pl.sealed, listed: all,
+	}
+	if err := p.run(ctx, steps); err != nil {
+		return nil, err
+	}
+	if res.cfg.atomic && res.failed > 0 {
+		res.rollback()
+		return res.append(nil, e.now()), asset.ErrRollback
+	}
+	return res.append(nil, e.now()), nil
 }
 
 // ids returns the Oids that a query within a command finds.

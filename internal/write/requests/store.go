@@ -29,6 +29,7 @@ const (
 	waiting  = 0
 	answered = 1 // the answer column has the answer
 	refused  = 2 // the answer column has the fault, see encodeFault
+	planned  = 3 // a plan, which may be executed later; the answer column has its effect
 )
 
 // Store holds the requests of one database. It is safe for concurrent use.
@@ -110,7 +111,7 @@ func (s *Store) findByKey(ctx context.Context, member int64, id Identity) (State
 // find returns a request that has not expired, without its body. answer is the SQL expression for
 // the answer. The last parameter is a function that restricts the query to the request.
 func (s *Store) find(ctx context.Context, answer string, which func(*gorm.DB) *gorm.DB) (row requestRow, found State, err error) {
-	err = s.db.Gorm(ctx).Scopes(which).Where("status = ? OR expires_at > ?", waiting, time.Now().UnixMicro()).
+	err = s.db.Gorm(ctx).Scopes(which).Where("status = ? OR status <> ? AND expires_at > ?", waiting, planned, time.Now().UnixMicro()).
 		Select("id, actor_id, created_at, commands, executed, status, " + answer + ", body_hash, status = 0 AND owner IS NOT NULL AND lease > " + s.db.Dialect.NowMicros + " AS processing").
 		Take(&row).Error
 	if err != nil {

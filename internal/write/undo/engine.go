@@ -191,3 +191,17 @@ func (r *result) requestsOf(ctx context.Context, writes []int64) (all []string, 
 	}
 	return all, nil
 }
+
+// Carry takes back changes in a session, for a plan. id is the request id of the answer.
+// Errors: those of Run; asset.ErrRollback, with an answer, if conflicts refuse the undo.
+func (e *Engine) Carry(ctx context.Context, w *asset.Session, who auth.Actor, r Request, id string) ([]byte, error) {
+	s, err := parse(r)
+	if err != nil {
+		return nil, err
+	}
+	all, err := e.findIn(ctx, w.Tx(), who, s, e.assets.MaxAssets)
+	if err != nil {
+		return nil, err
+	}
+	return e.run(ctx, w, id, r, s.skip, all)
+}

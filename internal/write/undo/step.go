@@ -122,7 +122,7 @@ func (p *progress) begin(all []*change) int {
 func (e *Engine) take(
 	ctx context.Context, w *asset.Session, id string, skip bool, part, all []*change, p progress,
 ) (progress, error) {
-	res := &result{tally: p.tally.clone(), engine: e, session: w, id: id, refuses: !skip}
+	res := &result{tally: p.clone(), engine: e, session: w, id: id, refuses: !skip}
 	if err := res.takeBack(ctx, part, all, 0); err != nil {
 		return p, err
 	}

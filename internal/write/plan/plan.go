@@ -1,0 +1,201 @@
+package plan
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/bulk"
+	"github.com/alds-dev/alds/internal/write/requests"
+	"github.com/alds-dev/alds/internal/write/undo"
+)
+
+// keep is how long a plan can be carried out.
+const keep = time.Hour
+
+// maxShown limits the size of an effect in bytes.
+const maxShown = 64 << 20
+
+// Engine makes plans and carries them out. It is safe for concurrent use.
+type Engine struct {
+	MaxShown int // limit for the size of an effect in bytes
+
+	assets *asset.Engine
+	bulk   *bulk.Engine
+	undo   *undo.Engine
+}
+
+// New returns an engine for plans of bulk requests and undos.
+func New(assets *asset.Engine, b *bulk.Engine, u *undo.Engine) *Engine {
+	return &Engine{MaxShown: maxShown, assets: assets, bulk: b, undo: u}
+}
+
+// carried is what the execution of a request has given.
+type carried struct {
+	answer   []byte // the answer of the request
+	shown    []byte // for a plan: members of its answer in JSON, such as "commands":[…]
+	failures []byte
+	failed   int
+	refused  bool // the request changes nothing, because a command or a conflict has refused it
+}
+
+// carrier executes a request in a session. id is the request id of the answer.
+type carrier func(ctx context.Context, s *asset.Session, id string) (carried, error)
+
+// carrier returns a function that executes a request, and whether the request is an import.
+func (e *Engine) carrier(who auth.Actor, r bulk.Request) (carry carrier, imports bool, err error) {
+	if r.Undo {
+		return e.undoing(who, r), false, nil
+	}
+	p, err := e.bulk.Plan(who, r)
+	if err != nil {
+		return nil, false, err
+	}
+	return func(ctx context.Context, s *asset.Session, id string) (c carried, err error) {
+		got, err := p.Carry(ctx, s, id)
+		if c.refused = errors.Is(err, asset.ErrRollback); c.refused {
+			err = nil
+		}
+		c.answer, c.failures, c.failed = got.Answer, got.Failures, got.Failed
+		c.shown = append([]byte(`"commands":`), got.Commands...)
+		return c, err
+	}, p.Imports(), nil
+}
+
+func (e *Engine) undoing(who auth.Actor, r bulk.Request) carrier {
+	return func(ctx context.Context, s *asset.Session, id string) (c carried, err error) {
+		c.answer, err = e.undo.Carry(ctx, s, who, undo.Request{Body: r.Body, YAML: r.YAML, Comment: r.Comment, IfMoment: r.IfMoment}, id)
+		if c.refused = errors.Is(err, asset.ErrRollback); c.refused {
+			err = nil
+		}
+		c.shown = append([]byte(`"undo":`), c.answer...)
+		return c, err
+	}
+}
+
+// Make executes a request, rolls it back, stores it as a plan, and returns the plan with its effect. The request
+// is a bulk request, or an undo if r.Undo is set. A request that would change nothing has no plan: its id is
+// null.
+// Errors: those of the request; fault.Invalid for a request with passwords, or with an effect that is too large.
+// Spec: interface 4.18.
+func (e *Engine) Make(ctx context.Context, who auth.Actor, r bulk.Request) ([]byte, error) {
+	r.Preview = false
+	carry, imports, err := e.carrier(who, r)
+	if err != nil {
+		return nil, err
+	}
+	var c carried
+	var f effect
+	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment, Import: imports}
+	err = e.assets.Write(ctx, who, req, func(s *asset.Session) (err error) {
+		if c, f, err = e.execute(ctx, s, carry, req.ID); err == nil {
+			err = asset.ErrRollback
+		}
+		return err
+	})
+	if !errors.Is(err, asset.ErrRollback) {
+		return nil, err
+	}
+	answer := append([]byte(`{"plan":null,"expires":null,`), c.shown...)
+	if f.count() > 0 {
+		id, expires, err := e.store(ctx, who, r, &f)
+		if err != nil {
+			return nil, err
+		}
+		answer = value.AppendString([]byte(`{"plan":`), id)
+		answer = value.AppendInstant(append(answer, `,"expires":"`...), expires.UnixMicro())
+		answer = append(append(answer, `",`...), c.shown...)
+	}
+	return append(f.append(answer, &c), '}'), nil
+}
+
+// execute executes a request in a session, and returns its effect.
+func (e *Engine) execute(ctx context.Context, s *asset.Session, carry carrier, id string) (c carried, f effect, err error) {
+	s.RecordEffect()
+	if c, err = carry(ctx, s, id); err != nil {
+		return c, f, err
+	}
+	var all []asset.Effect
+	if !c.refused {
+		all, err = s.Effects(ctx)
+	}
+	if err != nil {
+		return c, f, err
+	}
+	f, err = newEffect(ctx, all, e.MaxShown)
+	f.size.Refused = c.failed
+	return c, f, err
+}
+
+// store stores a plan. The request is stored as its options in JSON, a line break, and its body.
+func (e *Engine) store(ctx context.Context, who auth.Actor, r bulk.Request, f *effect) (id string, expires time.Time, err error) {
+	r.Token, r.Key = who.Token, ""
+	head, err := json.Marshal(r)
+	if err != nil {
+		return "", expires, fmt.Errorf("encode the options of a plan: %w", err)
+	}
+	return e.assets.Requests.Plan(ctx, who.Member, append(append(head, '\n'), r.Body...), f.stored(), keep)
+}
+
+// DifferError is the error of a plan whose effect would not be the same any more. Body is the answer to send.
+type DifferError struct{ Body []byte }
+
+// Error returns the first words of the answer.
+func (*DifferError) Error() string { return differs }
+
+// Apply carries a plan out: it executes the request and commits if the effect is that of the plan. A plan that
+// is carried out has the same answer again.
+// Errors: fault.NotFound for a plan that the member and the token have not made, or that has expired;
+// *DifferError if the effect would be another one, and nothing is changed; those of the request.
+// Spec: interface 4.18.
+func (e *Engine) Apply(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
+	p, err := e.assets.Requests.FindPlan(ctx, who.Member, id)
+	if err != nil {
+		return nil, err
+	}
+	if p.Done {
+		return p.Answer, nil
+	}
+	head, body, _ := bytes.Cut(p.Request, []byte{'\n'})
+	var r bulk.Request
+	if err := json.Unmarshal(head, &r); err != nil {
+		return nil, fmt.Errorf("the options of plan %s: %w", id, err)
+	}
+	if r.Body = body; r.Token != who.Token {
+		return nil, fault.NotFoundf("There is no such plan")
+	}
+	carry, imports, err := e.carrier(who, r)
+	if err != nil {
+		return nil, err
+	}
+	var answer []byte
+	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment, Import: imports}
+	err = e.assets.Write(ctx, who, req, func(s *asset.Session) error {
+		c, f, err := e.execute(ctx, s, carry, req.ID)
+		if err != nil {
+			return err
+		}
+		if body := differences(p.Effect, f.stored()); body != nil {
+			return &DifferError{body}
+		}
+		answer = c.answer
+		return p.End(s.Tx(), answer)
+	})
+	if errors.Is(err, requests.ErrDuplicate) {
+		if p, err = e.assets.Requests.FindPlan(ctx, who.Member, id); err != nil {
+			return nil, err
+		}
+		return p.Answer, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
