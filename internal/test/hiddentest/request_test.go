@@ -79,7 +79,7 @@ var kinds = []kind{
 	{"creates by path", (*maker).createByPath, 4},
 	{"updates by path", (*maker).updateByPath, 6},
 	{"operations by path", (*maker).operateByPath, 3},
-	{"undos", (*maker).undos, 8},
+	{undoing, (*maker).undos, 8},
 }
 
 // request returns a request of a random kind.

@@ -229,7 +229,7 @@ func (g *maker) operations() *request {
 
 func (g *maker) previews() *request {
 	r := one(g, []func(*maker) *request{(*maker).creates, (*maker).updates, (*maker).updatesByQuery, (*maker).operations})(g)
-	r.path, r.header, r.writes = "/api/asset?previewOnly=true", nil, false
+	r.path, r.header, r.writes = "/api/asset?previewOnly=true"+g.oneOf("&plan=false &plan=true"), nil, false
 	return r
 }
 
