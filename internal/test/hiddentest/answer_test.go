@@ -16,6 +16,7 @@ var (
 	uuids     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	instants  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+`)
 	progress  = regexp.MustCompile(`"progress":\{"state":"(waiting|processing)"`)
+	expires   = regexp.MustCompile(`"expires":"[^"]*"`)
 	effects   = regexp.MustCompile(`"hidden":\d+,"refused":(\d+)},"summary":"[^"]*"`)
 	durations = regexp.MustCompile(`"duration":"00:00:\d\d\.\d{7}","durationSeconds":[0-9.e-]+`)
 )
@@ -25,11 +26,12 @@ var begun = time.Now().UTC().Add(-time.Minute)
 
 // blank replaces in a reply the values that the service generates: UUIDs of requests and aliases, the
 // duration of a request, whether a worker has begun the request, how many hidden changes a plan has
-// (interface 4.18), and times within this run. Other times stay, among them the CreateDate of hidden assets.
+// and when it ends (interface 4.18), and times within this run. Other times stay, among them the CreateDate of hidden assets.
 func blank(text string) string {
 	text = uuids.ReplaceAllString(text, "<uuid>")
 	text = progress.ReplaceAllString(text, `"progress":{"state":"<any>"`)
 	text = durations.ReplaceAllString(text, "<duration>")
+	text = expires.ReplaceAllString(text, `"expires":"<later>"`)
 	text = effects.ReplaceAllString(text, `"hidden":<n>,"refused":$1},"summary":<any>`)
 	return instants.ReplaceAllStringFunc(text, func(found string) string {
 		if at, err := time.Parse("2006-01-02T15:04:05", found); err == nil && at.After(begun) && at.Before(time.Now().UTC().Add(time.Minute)) {

@@ -197,7 +197,9 @@ func (s *Session) Effects(ctx context.Context) ([]Effect, error) {
 				real := e
 				real.Hidden = true
 				all = append(all, real)
-				e.hideValues(old, now)
+				if e.hideValues(old, now); e.Old == e.New {
+					continue
+				}
 			}
 		default:
 			e.Old, e.New = r.old, r.now
