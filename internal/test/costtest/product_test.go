@@ -314,8 +314,8 @@ func (g *maker) failures() *request {
 		d.set("execute", dict{{"op", word(g.oneOf(operations))}})
 		return d
 	})
-	if g.chance(30) {
-		r.body = many{g.much(2000), r.body.(list)[0], g.chance(50)}
+	if all, ok := r.body.(list); ok && g.chance(30) {
+		r.body = many{g.much(2000), all[0], g.chance(50)}
 	}
 	return r
 }
