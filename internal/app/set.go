@@ -88,6 +88,7 @@ func (e *engines) with(p catalog.Present) *engines {
 		other.tags = tags.New(other.assets)
 		other.undo = undo.New(other.assets)
 		other.plan = plan.New(other.assets, other.bulk, other.undo)
+		other.plan.Expect = other.hooks.Expect
 	}
 	return other
 }

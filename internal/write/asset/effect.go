@@ -68,6 +68,10 @@ const maxEffects = 200_000
 // RecordEffect makes the session record what its commands change.
 func (s *Session) RecordEffect() { s.records = true }
 
+// Written returns the id of the audit row of the request, and the first and last moment of the changes up to
+// now; 0: there are none.
+func (s *Session) Written() (write, first, last int64) { return s.audit, s.first, s.last }
+
 // record records the changes of a batch that is written.
 func (c *changes) record() {
 	if len(c.s.recorded) > maxEffects { // Effects refuses the effect

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/bulk"
 	"github.com/alds-dev/alds/internal/write/requests"
@@ -26,6 +28,10 @@ const maxShown = 64 << 20
 // Engine makes plans and carries them out. It is safe for concurrent use.
 type Engine struct {
 	MaxShown int // limit for the size of an effect in bytes
+	// Expect returns a function that counts the webhook subscriptions to which a write will be sent. The
+	// function is called in the transaction of the write, with the id of its audit row, its member, and its
+	// first and last moment. If Expect is nil, plans do not count subscriptions.
+	Expect func(ctx context.Context) (func(ctx context.Context, tx *db.Tx, write, member, first, last int64) (int, error), error)
 
 	assets *asset.Engine
 	bulk   *bulk.Engine
@@ -93,12 +99,23 @@ func (e *Engine) Make(ctx context.Context, who auth.Actor, r bulk.Request) ([]by
 	}
 	var c carried
 	var f effect
+	told := -1
+	expect := func(context.Context, *db.Tx, int64, int64, int64, int64) (int, error) { return -1, nil }
+	if e.Expect != nil {
+		if expect, err = e.Expect(ctx); err != nil {
+			return nil, err
+		}
+	}
 	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment, Import: imports}
 	err = e.assets.Write(ctx, who, req, func(s *asset.Session) (err error) {
-		if c, f, err = e.execute(ctx, s, carry, req.ID); err == nil {
-			err = asset.ErrRollback
+		if c, f, err = e.execute(ctx, s, carry, req.ID); err != nil {
+			return err
 		}
-		return err
+		write, first, last := s.Written()
+		if told, err = expect(ctx, s.Tx(), write, who.Member, first, last); err != nil {
+			return err
+		}
+		return asset.ErrRollback
 	})
 	if !errors.Is(err, asset.ErrRollback) {
 		return nil, err
@@ -113,7 +130,10 @@ func (e *Engine) Make(ctx context.Context, who auth.Actor, r bulk.Request) ([]by
 		answer = value.AppendInstant(append(answer, `,"expires":"`...), expires.UnixMicro())
 		answer = append(append(answer, `",`...), c.shown...)
 	}
-	return append(f.append(answer, &c), '}'), nil
+	if answer = f.append(answer, &c); told >= 0 {
+		answer = strconv.AppendInt(append(answer, `,"subscriptions":`...), int64(told), 10)
+	}
+	return append(answer, '}'), nil
 }
 
 // execute executes a request in a session, and returns its effect.

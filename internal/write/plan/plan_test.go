@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -510,6 +511,23 @@ func TestHiddenEffects(t *testing.T) {
 			if diff := cmp.Diff(want, p.lines()); diff != "" || p.Size.Hidden != c.hidden || p.Plan == "" {
 				t.Errorf("%s: %d hidden, refused %+v (-want +got):\n%s", c.commands, p.Size.Hidden, p.Refused, diff)
 			}
+		}
+	})
+}
+
+// TestExpect calls the function that counts subscriptions in the transaction in which the changes are written.
+func TestExpect(t *testing.T) {
+	each(t, func(w *world) {
+		w.make("a", "Story", `"Scope":"Scope:0"`)
+		w.plan.Expect = func(context.Context) (func(ctx context.Context, tx *db.Tx, write, member, first, last int64) (int, error), error) {
+			return func(ctx context.Context, tx *db.Tx, write, _, first, last int64) (n int, err error) {
+				query := `SELECT COUNT(*) FROM asset_version WHERE audit_id = ? AND moment BETWEEN ? AND ?`
+				return n, tx.QueryRow(ctx, query, write, first, last).Scan(&n)
+			}, nil
+		}
+		b, err := w.plan.Make(t.Context(), auth.System, w.commands(`[{"from":"<a>","update":{"Name":"A"}},{"AssetType":"Story","Name":"b","Scope":"Scope:0"}]`))
+		if err != nil || !bytes.HasSuffix(b, []byte(`,"subscriptions":2}`)) {
+			t.Errorf("%s %v", b, err)
 		}
 	})
 }
