@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"gorm.io/gorm"
 
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/store/db"
@@ -14,8 +13,11 @@ import (
 // isPlan is the value of body_hash in the rows of plans. Other rows have hexadecimal digits.
 const isPlan = "plan"
 
-// maxPlans is the largest number of plans of one member that are kept. A further plan replaces the oldest one.
-const maxPlans = 100
+// Limits of the plans of one member, together. A further plan replaces the oldest ones.
+const (
+	maxPlans     = 100
+	maxPlansSize = 64 << 20 // bytes, as they are stored
+)
 
 // Plan is a stored plan.
 type Plan struct {
@@ -43,19 +45,36 @@ func (s *Store) Plan(ctx context.Context, member int64, request, effect []byte, 
 	expires = now.Add(keep)
 	row.CreatedAt, row.ExpiresAt = now.UnixMicro(), expires.UnixMicro()
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
-		plans := func(g *gorm.DB) *gorm.DB { return g.Where("actor_id = ? AND status = ?", member, planned) }
-		var old []string
-		if err := tx.Gorm().Model(&requestRow{}).Scopes(plans).Order("created_at DESC, id").Offset(maxPlans-1).Limit(maxPlans).Pluck("id", &old).Error; err != nil {
+		if err := s.replace(ctx, tx, member, len(row.Request)+len(row.Answer)); err != nil {
 			return err
-		}
-		if len(old) > 0 {
-			if err := tx.Gorm().Delete(&requestRow{}, "id IN ?", old).Error; err != nil {
-				return err
-			}
 		}
 		return tx.Gorm().Create(&row).Error
 	})
 	return row.ID, expires, err
+}
+
+// replace deletes the oldest plans of a member, so that there is room for one more of size bytes.
+func (s *Store) replace(ctx context.Context, tx *db.Tx, member int64, size int) error {
+	query := `SELECT id, COALESCE(LENGTH(request), 0) + COALESCE(LENGTH(answer), 0) FROM bulk_request WHERE actor_id = ? AND status = ?` +
+		` ORDER BY created_at DESC, id`
+	var old []string
+	count := 1
+	err := db.Each(ctx, tx, query, []any{member, planned}, func(scan db.Scanner) error {
+		var id string
+		var n int
+		if err := scan.Scan(&id, &n); err != nil {
+			return err
+		}
+		count++
+		if size += n; count > maxPlans || size > s.MaxPlansSize {
+			old = append(old, id)
+		}
+		return nil
+	})
+	if err == nil && len(old) > 0 {
+		err = tx.Gorm().Delete(&requestRow{}, "id IN ?", old).Error
+	}
+	return err
 }
 
 // FindPlan returns a plan of a member by its id. The uncompressed sizes are added to the memory reservation of

@@ -34,7 +34,8 @@ const (
 
 // Store holds the requests of one database. It is safe for concurrent use.
 type Store struct {
-	Retention time.Duration // how long an answer is stored; New sets 24 h
+	Retention    time.Duration // how long an answer is stored; New sets 24 h
+	MaxPlansSize int           // limit for the stored plans of a member together, in bytes; New sets 64 MiB
 
 	db       *db.DB
 	leases   *lease.Table[string]
@@ -53,7 +54,7 @@ type memberKey struct {
 func New(d *db.DB) *Store {
 	leases := lease.New[string](d, "bulk_request", "", "status = 0")
 	leases.Pause = pause
-	return &Store{Retention: defaultRetention, db: d, inFlight: map[memberKey]bool{}, leases: leases}
+	return &Store{Retention: defaultRetention, MaxPlansSize: maxPlansSize, db: d, inFlight: map[memberKey]bool{}, leases: leases}
 }
 
 // Identity identifies a request, so that it is recognized when it is sent or started again.
