@@ -46,6 +46,10 @@ func again(s string, n int, between string) text { return text{{s, between, n}} 
 // and concatenates texts.
 func and(all ...text) text { return slices.Concat(all...) }
 
+// mostText is the number of bytes after which a text ends. Requests are smaller. A text whose part is a text
+// with repetitions could have gigabytes.
+const mostText = 1 << 20
+
 // String returns the text with all repetitions written out.
 func (t text) String() string { return t.at("") }
 
@@ -53,6 +57,9 @@ func (t text) at(outer string) string {
 	var b strings.Builder
 	for _, p := range t {
 		for i := range p.N {
+			if b.Len() > mostText {
+				return b.String()
+			}
 			if i > 0 {
 				b.WriteString(p.Between)
 			}
