@@ -189,7 +189,8 @@ func (c *changes) addNumber(w *row) {
 		w.cur.Slots[tr.number] = numbered{w.typ, c.numbers[w.typ]}
 		c.numbers[w.typ]++
 	}
-	if tr.order >= 0 && w.cur.Slots[tr.order] == nil {
+	w.placed = tr.order >= 0 && w.cur.Slots[tr.order] != nil
+	if tr.order >= 0 && !w.placed {
 		w.cur.Slots[tr.order] = c.nextRank(w.typ)
 	}
 }
@@ -327,7 +328,7 @@ func (c *changes) setLogin(w *row, username, password *string) {
 
 // recordInSession records in the session the data that later batches of the request need.
 func (c *changes) recordInSession() {
-	if c.s.records {
+	if c.s.records > 0 {
 		c.record()
 	}
 	for _, w := range c.made {

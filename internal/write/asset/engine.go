@@ -191,9 +191,10 @@ type Session struct {
 	named   int // number of assets that the commands of the request name; see Count
 	effects
 
-	records bool // see RecordEffect
+	records int // bytes of texts in recorded; 0: nothing is recorded; see RecordEffect
 
 	undoSince int64          // the first moment that the request takes back
+	undoSteps []int64        // ids of the audit rows of earlier steps of an undo
 	undoes    map[int64]bool // ids of the assets of which the request takes back changes
 
 	modelChanged      bool // true if rows of the model were changed

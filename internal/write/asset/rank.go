@@ -128,6 +128,7 @@ func (k *ranker) setRanks(ctx context.Context, w *row, slot int, place rank.Plac
 	w.setSlot(slot, place.Rank)
 	for _, other := range place.Others {
 		if neighbour := k.loaded.rows[other.ID]; neighbour != nil {
+			neighbour.shifted = true
 			k.changes.touch(neighbour)
 			neighbour.setSlot(slot, other.Rank)
 		}

@@ -35,11 +35,13 @@ func (l *layout) newState() *state {
 
 // row is an asset that is loaded for change, or made in this batch.
 type row struct {
-	id     int64
-	typ    *meta.Type
-	cur    *state
-	isNew  bool // true if the batch creates the asset
-	hidden bool // true if the asset was in a hidden project when it was loaded
+	id      int64
+	typ     *meta.Type
+	cur     *state
+	isNew   bool // true if the batch creates the asset
+	hidden  bool // true if the asset was in a hidden project when it was loaded
+	placed  bool // true if a command has given the new asset a rank
+	shifted bool // true if the rank has changed only to make room for another asset
 
 	draft // changes of the current command
 

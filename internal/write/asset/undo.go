@@ -243,8 +243,9 @@ func (u *undoer) goneSince(ctx context.Context, t *target) (moment int64, err er
 	if t == nil || t.code != meta.StateDeleted || t.row != nil && int64(t.row.cur.moment) <= 0 {
 		return 0, nil
 	}
-	err = u.s.tx.QueryRow(ctx, `SELECT moment FROM asset WHERE id = ?`, t.id).Scan(&moment)
-	if moment < u.s.undoSince {
+	var audit int64
+	err = u.s.tx.QueryRow(ctx, `SELECT moment, audit_id FROM asset WHERE id = ?`, t.id).Scan(&moment, &audit)
+	if moment < u.s.undoSince || audit != u.s.audit && u.s.ownWrite(audit) {
 		moment = 0
 	}
 	return moment, err

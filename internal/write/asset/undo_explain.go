@@ -3,6 +3,7 @@ package asset
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/meta"
@@ -14,8 +15,16 @@ import (
 
 // Undoes tells the session the assets of all Undo commands of the request, before it runs them. The ranks
 // of these assets do not count as changed since. assets has stored ids, and since is the first moment that
-// the request takes back.
-func (s *Session) Undoes(assets map[int64]bool, since int64) { s.undoes, s.undoSince = assets, since }
+// the request takes back. steps are the ids of audit rows of earlier steps of the undo: what they have changed
+// does not count either.
+func (s *Session) Undoes(assets map[int64]bool, since int64, steps []int64) {
+	s.undoes, s.undoSince, s.undoSteps = assets, since, steps
+}
+
+// ownWrite reports whether an audit row is that of the request, or of an earlier step of the same undo.
+func (s *Session) ownWrite(audit int64) bool {
+	return audit == s.audit || slices.Contains(s.undoSteps, audit)
+}
 
 // Explain reads who has made the changes that are conflicts, and when.
 func (s *Session) Explain(ctx context.Context, conflicts []Conflict) error {

@@ -27,11 +27,12 @@ func (u *undoer) unmake(ctx context.Context) error {
 // changedSince reports whether another request has changed the asset since. An earlier command of this
 // request may also have changed it, for example by moving the asset of which it is a part.
 func (u *undoer) changedSince(ctx context.Context) (bool, error) {
-	if int64(u.w.stored.moment) == u.past.last || u.w.stored.audit != u.s.audit {
+	if int64(u.w.stored.moment) == u.past.last || !u.s.ownWrite(u.w.stored.audit) {
 		return int64(u.w.stored.moment) != u.past.last, nil
 	}
-	n, err := db.Column[int64](ctx, u.s.tx, `SELECT COUNT(*) FROM asset_version WHERE id = ? AND moment > ? AND audit_id <> ?`,
-		u.w.id, u.past.last, u.s.audit)
+	in, own := db.InArgs(append([]int64{u.s.audit}, u.s.undoSteps...))
+	n, err := db.Column[int64](ctx, u.s.tx, `SELECT COUNT(*) FROM asset_version WHERE id = ? AND moment > ? AND audit_id NOT IN `+in,
+		append([]any{u.w.id, u.past.last}, own...)...)
 	return err != nil || n[0] > 0, err
 }
 
@@ -102,7 +103,7 @@ func (u *undoer) livePart(ctx context.Context, since int64) (*row, error) {
 // wasThere reports whether an asset has not changed since a moment, except by this request. moment and audit
 // are those of its current version.
 func (u *undoer) wasThere(id, moment, audit, since int64) bool {
-	return since != 0 && (moment <= since || audit == u.s.audit || u.s.undoes[id])
+	return since != 0 && (moment <= since || u.s.ownWrite(audit) || u.s.undoes[id])
 }
 
 // liveBelow returns an asset, with the moment of its current version, that is not deleted and lies below the

@@ -63,6 +63,7 @@ func NewAsync(e *Engine, actors Actors, onAccepted func(id string), log *slog.Lo
 	if onAccepted == nil {
 		onAccepted = func(string) {}
 	}
+	e.assets.Requests.Stopped = undo.Stopped
 	return &Async{
 		Timeout: asyncTimeout, turn: make(chan struct{}, maxExecuted), e: e,
 		store: e.assets.Requests, actors: actors, onAccepted: onAccepted, log: log,
@@ -117,6 +118,9 @@ func (a *Async) AcceptUndo(ctx context.Context, who auth.Actor, u undo.Request) 
 		return Accepted{}, err
 	}
 	r := Request{Body: u.Body, YAML: u.YAML, Preview: u.Preview, Comment: u.Comment, Key: u.Key, IfMoment: u.IfMoment, Undo: true}
+	if r.UpTo, err = undo.New(a.e.assets).Newest(ctx); err != nil {
+		return Accepted{}, err
+	}
 	return a.accept(ctx, who, r, once, 0)
 }
 
@@ -127,6 +131,9 @@ func (a *Async) accept(ctx context.Context, who auth.Actor, r Request, once requ
 	head, err := json.Marshal(r)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("encode the options of a request: %w", err)
+	}
+	if r.Preview { // the key is for the request that writes
+		once = requests.Identity{}
 	}
 	text := slices.Concat(head, []byte{'\n'}, r.Body)
 	s, err := a.store.Accept(ctx, who.Member, once, text, commands)
@@ -257,7 +264,11 @@ func (a *Async) run(ctx context.Context, c *requests.Claim) (more bool, err erro
 		span.End(err)
 	}
 	if more {
-		return true, c.Release(ctx)
+		err := c.Release(ctx)
+		if errors.Is(err, lease.ErrLost) {
+			return false, nil // another worker has the next step
+		}
+		return true, err
 	}
 	return false, a.finish(ctx, c, r.ID, err)
 }
@@ -299,7 +310,7 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim, r Request) (more
 	ctx = trail.With(ctx, trail.Origin{Member: c.Member, Address: r.Address})
 	err = a.again(ctx, func(e *Engine) error {
 		if r.Undo {
-			u := undo.Request{Body: r.Body, YAML: r.YAML, Preview: r.Preview, Comment: r.Comment, IfMoment: r.IfMoment}
+			u := undo.Request{Body: r.Body, YAML: r.YAML, Preview: r.Preview, Comment: r.Comment, IfMoment: r.IfMoment, UpTo: r.UpTo}
 			more, err = undo.New(e.assets).Step(ctx, who, u, c)
 			return err
 		}

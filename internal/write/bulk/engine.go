@@ -78,6 +78,7 @@ type Request struct {
 
 	// Accept and AcceptUndo set the fields below, for the later execution.
 	Undo    bool   // the body is that of POST api/undo
+	UpTo    int64  // for an undo: the moment of the newest change when it was accepted
 	Address string // address of the client
 	ID      string // id of the HTTP request, for the log
 	Token   string // id of the access token with which the member sent the request; empty: none

@@ -113,11 +113,12 @@ func (s *Store) ClaimByID(ctx context.Context, id string) (*Claim, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case row.Claims > lease.MaxClaims:
+	}
+	c.request, c.progress = row.Request, row.Progress
+	if row.Claims > lease.MaxClaims {
 		return nil, c.Refuse(ctx, tooManyClaims())
 	}
 	c.Member, c.Created, c.Again = row.ActorID, time.UnixMicro(row.CreatedAt), row.Claims > 1
-	c.request, c.progress = row.Request, row.Progress
 	return c, nil
 }
 
@@ -174,9 +175,16 @@ func (c *Claim) Complete(ctx context.Context, answer []byte) error {
 	return c.store.db.Write(ctx, func(tx *db.Tx) error { return c.finish(ctx, tx, answered, answer) })
 }
 
-// Refuse stores the error of a request that was refused as a whole.
+// Refuse stores the error of a request that was refused as a whole. If some of its steps have ended, Refuse
+// stores the answer that Store.Stopped returns.
 // Errors: lease.ErrLost.
 func (c *Claim) Refuse(ctx context.Context, why error) error {
+	if len(c.progress) > 0 && c.store.Stopped != nil {
+		text, err := decompress(context.WithoutCancel(ctx), c.progress)
+		if answer := c.store.Stopped(c.ID, text, why); err == nil && answer != nil {
+			return c.Complete(ctx, answer)
+		}
+	}
 	return c.store.db.Write(ctx, func(tx *db.Tx) error { return c.finish(ctx, tx, refused, encodeFault(why)) })
 }
 

@@ -34,8 +34,11 @@ const (
 
 // Store holds the requests of one database. It is safe for concurrent use.
 type Store struct {
-	Retention    time.Duration // how long an answer is stored; New sets 24 h
-	MaxPlansSize int           // limit for the stored plans of a member together, in bytes; New sets 64 MiB
+	Retention time.Duration // how long an answer is stored; New sets 24 h
+	// Stopped returns the answer of a request that is refused after some of its steps. progress is what the last
+	// step has stored with Continue.
+	Stopped      func(id string, progress []byte, why error) []byte
+	MaxPlansSize int // limit for the stored plans of a member together, in bytes; New sets 64 MiB
 
 	db       *db.DB
 	leases   *lease.Table[string]
@@ -112,7 +115,7 @@ func (s *Store) findByKey(ctx context.Context, member int64, id Identity) (State
 // find returns a request that has not expired, without its body. answer is the SQL expression for
 // the answer. The last parameter is a function that restricts the query to the request.
 func (s *Store) find(ctx context.Context, answer string, which func(*gorm.DB) *gorm.DB) (row requestRow, found State, err error) {
-	err = s.db.Gorm(ctx).Scopes(which).Where("status = ? OR status <> ? AND expires_at > ?", waiting, planned, time.Now().UnixMicro()).
+	err = s.db.Gorm(ctx).Scopes(which).Where("status = ? OR body_hash <> ? AND expires_at > ?", waiting, isPlan, time.Now().UnixMicro()).
 		Select("id, actor_id, created_at, commands, executed, status, " + answer + ", body_hash, status = 0 AND owner IS NOT NULL AND lease > " + s.db.Dialect.NowMicros + " AS processing").
 		Take(&row).Error
 	if err != nil {

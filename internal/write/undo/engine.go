@@ -111,7 +111,7 @@ func (r *result) takeBack(ctx context.Context, part, all []*change, ifMoment int
 		assets[c.id] = true
 		since = min(since, c.moments[0])
 	}
-	r.session.Undoes(assets, since)
+	r.session.Undoes(assets, since, r.steps)
 	outcomes, err := carryOut(ctx, r.session, commands)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func carryOut(ctx context.Context, w *asset.Session, commands []*asset.Command) 
 				u.Changed, u.Changes = false, nil
 			}
 			progress = progress || u.Changed
-			if !done[i].Skipped && (done[i].Err != nil || len(u.Conflicts) > 0) {
+			if done[i].Err != nil || u.Hidden+len(u.Conflicts) > 0 {
 				again = append(again, at)
 			}
 			u.Changed, u.Changes = u.Changed || before[at].Changed, append(before[at].Changes, u.Changes...)

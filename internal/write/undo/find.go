@@ -21,6 +21,9 @@ import (
 // change.
 const maxVersionsByAsset = 4
 
+// maxWrites is the largest number of writes that an undo is about.
+const maxWrites = 100_000
+
 // changeSize is about how many bytes of memory a change needs until it is taken back.
 const changeSize = 200
 
@@ -37,16 +40,17 @@ type change struct {
 }
 
 func (c *change) oid() oid.OID { return oid.OID{Type: c.typ.Name, ID: c.typ.Shown(c.id)} }
-func (c *change) last() int64  { return c.moments[len(c.moments)-1] }
+func (c *change) last() int64  { return slices.Max(c.moments) }
 
 // finder finds the versions of a selection.
 type finder struct {
-	model *meta.Model
-	q     db.Querier
-	most  int // limit for the assets; 0: none
-	hold  *memory.Hold
-	found map[int64]*change
-	rows  int
+	model  *meta.Model
+	q      db.Querier
+	most   int // limit for the assets; 0: none
+	hold   *memory.Hold
+	found  map[int64]*change
+	rows   int
+	writes map[int64]bool // ids of audit rows
 }
 
 // find returns what the selected writes have changed, in the order in which it must be taken back. It
@@ -69,7 +73,7 @@ func (e *Engine) findIn(ctx context.Context, q db.Querier, who auth.Actor, s sel
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{model: e.assets.Model(), q: q, most: most, hold: memory.From(ctx), found: map[int64]*change{}}
+	f := &finder{model: e.assets.Model(), q: q, most: most, hold: memory.From(ctx), found: map[int64]*change{}, writes: map[int64]bool{}}
 	switch {
 	case len(s.requests) > 0:
 		err = f.requests(ctx, horizon, s.requests)
@@ -85,8 +89,8 @@ func (e *Engine) findIn(ctx context.Context, q db.Querier, who auth.Actor, s sel
 }
 
 // ordered returns the changes in the order in which they are taken back. Deleted assets come back
-// first, each after the asset of which it is a part. Assets that were created are deleted last, each
-// before the asset of which it is a part. All other changes are taken back from the last to the
+// first, projects before all others, and each after the asset of which it is a part. Assets that were created are deleted last, the newest
+// first, so that each goes before the asset of which it is a part. All other changes are taken back from the last to the
 // first.
 func (f *finder) ordered() []*change {
 	all := make([]*change, 0, len(f.found))
@@ -100,15 +104,17 @@ func (f *finder) ordered() []*change {
 
 // place is the place of a change in the order in which changes are taken back.
 type place struct {
-	Phase int   // 1: the asset was deleted; 3: it was created; 2: anything else
-	Last  int64 // moment of the last version
+	Phase int   // 0: the asset is a project that was deleted; 1: it was deleted; 3: it was created; 2: anything else
+	Last  int64 // moment of the last version; of a new asset, the moment of its creation
 	ID    int64 // stored id of the asset
 }
 
 func (c *change) place() place {
 	switch {
 	case c.made:
-		return place{3, c.last(), c.id}
+		return place{3, slices.Min(c.moments), c.id}
+	case c.deleted && c.typ.Secured.Self:
+		return place{0, c.last(), c.id}
 	case c.deleted:
 		return place{1, c.last(), c.id}
 	}
@@ -117,7 +123,7 @@ func (c *change) place() place {
 
 func (p place) compare(o place) int {
 	last := cmp.Compare(o.Last, p.Last)
-	if p.Phase == 1 {
+	if p.Phase <= 1 {
 		last = -last
 	}
 	return cmp.Or(cmp.Compare(p.Phase, o.Phase), last, cmp.Compare(p.ID, o.ID))
@@ -135,7 +141,7 @@ func (f *finder) requests(ctx context.Context, horizon history.Horizon, ids []st
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	in, args := db.InArgs(ids)
-	all, err := db.Collect(ctx, f.q, `SELECT id, request_id, first_moment, last_moment FROM audit WHERE id > 0 AND request_id IN `+in, args,
+	all, err := db.Collect(ctx, f.q, `SELECT id, request_id, first_moment, last_moment FROM audit WHERE id > 0 AND request_id IN `+in+` ORDER BY first_moment`, args,
 		func(scan db.Scanner) (w write, err error) { return w, scan.Scan(&w.id, &w.request, &w.first, &w.last) })
 	if err != nil {
 		return fmt.Errorf("find writes: %w", err)
@@ -207,10 +213,13 @@ func (e *Engine) inTime(ctx context.Context, f *finder, who auth.Actor, s select
 		return err
 	}
 	to := db.Forever
-	if s.until != 0 {
+	if s.hasUntil {
 		if to, _, err = history.MomentOf(ctx, f.q, s.until); err != nil {
 			return err
 		}
+	}
+	if s.upTo != 0 {
+		to = min(to, s.upTo)
 	}
 	return f.versions(ctx, `v.moment > ? AND v.moment <= ? AND u.id > 0 AND `+where, after, to, by)
 }
@@ -231,7 +240,10 @@ func (f *finder) versions(ctx context.Context, where string, args ...any) error 
 		}
 		c, err := f.add(id, typ, moment, write)
 		if err == nil {
-			c.made, c.deleted, c.linked = c.made || created == moment, state == meta.StateDeleted, c.linked || linked != 0
+			c.made, c.linked = c.made || created == moment, c.linked || linked != 0
+			if moment == c.last() {
+				c.deleted = state == meta.StateDeleted
+			}
 		}
 		return err
 	})
@@ -263,8 +275,11 @@ func (f *finder) add(id int64, typ int, moment, write int64) (*change, error) {
 		return nil, fault.Invalidf(fault.NoPlace, "The undo would take back more than %d versions.", maxVersionsByAsset*f.most)
 	}
 	c.moments = append(c.moments, moment)
-	if !slices.Contains(c.writes, write) {
+	if n := len(c.writes); n == 0 || c.writes[n-1] != write {
 		c.writes = append(c.writes, write)
+	}
+	if f.writes[write] = true; len(f.writes) > maxWrites {
+		return nil, fault.Invalidf(fault.NoPlace, "The undo is about more than %d writes.", maxWrites)
 	}
 	return c, nil
 }

@@ -263,7 +263,7 @@ func TestRemovedHistory(t *testing.T) {
 		}
 		err = w.assets.Write(t.Context(), auth.System, asset.Request{ID: asset.NewRequestID()}, func(x *asset.Session) error {
 			all := []*asset.Command{{Verb: asset.Undo, Target: asset.Ref{OID: oid.OID{Type: "Story", ID: idOf(s)}}, Undone: &asset.Undone{Moments: moments[1:]}}}
-			x.Undoes(map[int64]bool{idOf(s): true}, moments[1])
+			x.Undoes(map[int64]bool{idOf(s): true}, moments[1], nil)
 			_, err := x.Run(t.Context(), all)
 			return err
 		})

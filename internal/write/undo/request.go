@@ -20,6 +20,7 @@ type Request struct {
 	Comment  string // stored as ChangeComment
 	Key      string // the Idempotency-Key; empty: none
 	IfMoment int64  // the moment that the asset must have; only for the change of one asset; 0: any moment
+	UpTo     int64  // for Step: what Newest returned when the request was accepted
 }
 
 // maxRequests is the largest number of writes that a request may name.
@@ -33,7 +34,9 @@ type selection struct {
 	moment       int64
 	by           oid.OID // a member; null: token
 	token        string  // id of an access token
-	since, until int64   // UTC microseconds; until 0: now
+	since, until int64   // UTC microseconds
+	hasUntil     bool    // false: until now
+	upTo         int64   // the last moment of changes that are selected by time; 0: any
 	skip         bool    // true: leave conflicts as they are; false: a conflict refuses the undo
 }
 
@@ -86,7 +89,7 @@ func (s *selection) check(given map[string]bool) error {
 		return fault.Invalidf(0, "asset and moment belong together")
 	case given["by"] != given["since"] || given["until"] && !given["by"]:
 		return fault.Invalidf(0, "by needs since, and may have until")
-	case s.until != 0 && s.until < s.since:
+	case s.hasUntil && s.until < s.since:
 		return fault.Invalidf(0, "until is before since")
 	}
 	return nil
@@ -106,6 +109,9 @@ var readers = map[string]func(s *selection, n *document.Node) error{
 			id, err := text(&list[i], "requestId")
 			if err != nil {
 				return err
+			}
+			if uuid.Validate(id) != nil {
+				return fault.NotFoundf("There is no write with the request id %s", id)
 			}
 			s.requests = append(s.requests, strings.ToLower(id))
 		}
@@ -145,6 +151,7 @@ var readers = map[string]func(s *selection, n *document.Node) error{
 	},
 	"until": func(s *selection, n *document.Node) (err error) {
 		s.until, err = instant(n, "until")
+		s.hasUntil = true
 		return err
 	},
 	"conflicts": func(s *selection, n *document.Node) error {

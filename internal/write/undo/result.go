@@ -28,7 +28,8 @@ type result struct {
 	session *asset.Session
 	id      string // request id of the write
 	preview bool
-	refuses bool // true: a conflict or a failure refuses the undo
+	refuses bool    // true: a conflict or a failure refuses the undo
+	steps   []int64 // ids of the audit rows of earlier steps
 
 	writes  []int64  // ids of the audit rows that the undo is about
 	changed []int64  // ids of the audit rows of which something was taken back

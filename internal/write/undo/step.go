@@ -1,7 +1,6 @@
 package undo
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/requests"
 )
@@ -21,9 +21,10 @@ const maxSteps = 10
 // progress is what the steps of an accepted undo have done up to now.
 type progress struct {
 	tally
-	After place // the last change that is taken back
-	Done  int   // number of changes that are taken back or left
-	All   int   // number of all changes
+	After  place   // the last change that is taken back
+	Done   int     // number of changes that are taken back or left
+	All    int     // number of all changes
+	Writes []int64 // ids of the audit rows of the steps
 }
 
 // Step carries out the next step of an accepted undo under its claim, and stores the progress or the
@@ -48,12 +49,7 @@ func (e *Engine) Step(ctx context.Context, who auth.Actor, r Request, claim *req
 	if err != nil {
 		return false, fmt.Errorf("progress of an undo: %w", err)
 	}
-	more, err = e.step(ctx, who, r, p, claim)
-	final := fault.KindOf(err) != fault.Transient && fault.KindOf(err) != fault.Internal
-	if err != nil && final && p.Done > 0 && ctx.Err() == nil {
-		return false, claim.Complete(ctx, p.answer(claim.ID, false, fault.Public(err)))
-	}
-	return more, err
+	return e.step(ctx, who, r, p, claim)
 }
 
 func (e *Engine) step(ctx context.Context, who auth.Actor, r Request, p progress, claim *requests.Claim) (more bool, err error) {
@@ -61,17 +57,15 @@ func (e *Engine) step(ctx context.Context, who auth.Actor, r Request, p progress
 	if err != nil {
 		return false, err
 	}
-	if s.since != 0 && s.until == 0 { // the steps write, too
-		s.until = claim.Created.UnixMicro()
-	}
+	s.upTo = r.UpTo // the steps write, too
 	all, err := e.find(ctx, who, s, maxSteps*e.assets.MaxAssets)
 	if err != nil {
 		return false, err
 	}
-	part := all[p.begin(all):]
-	one := p.Done == 0 && (e.assets.MaxAssets == 0 || len(all) <= e.assets.MaxAssets)
+	rest := all[p.begin(all):]
+	part, one := rest, p.Done == 0 && (e.assets.MaxAssets == 0 || len(all) <= e.assets.MaxAssets)
 	if !one {
-		part = part[:min(len(part), max(1, e.assets.MaxAssets/2))]
+		part = rest[:e.stepLen(rest)]
 	}
 	req := asset.Request{ID: claim.ID, Comment: r.Comment}
 	if p.Done > 0 {
@@ -86,11 +80,12 @@ func (e *Engine) step(ctx context.Context, who auth.Actor, r Request, p progress
 			return err
 		}
 		next, err := e.take(ctx, w, req.ID, s.skip, part, all, p)
+		next.All = p.Done + len(rest)
 		if err != nil {
 			answer = next.refused(claim.ID, err)
 			return err
 		}
-		if more = next.Done < next.All; !more {
+		if more = len(part) < len(rest); !more {
 			return claim.End(ctx, w.Tx(), next.answer(claim.ID, true, ""))
 		}
 		text, err := json.Marshal(next)
@@ -103,6 +98,39 @@ func (e *Engine) step(ctx context.Context, who auth.Actor, r Request, p progress
 		return false, claim.Complete(ctx, answer)
 	}
 	return more && err == nil, err
+}
+
+// stepLen returns how many of the changes one step takes back: half as many assets, and versions, as one
+// request may.
+func (e *Engine) stepLen(rest []*change) int {
+	versions := 0
+	for i, c := range rest {
+		versions += len(c.moments)
+		if i > 0 && (i >= e.assets.MaxAssets/2 || versions > maxVersionsByAsset*e.assets.MaxAssets/2) {
+			return i
+		}
+	}
+	return len(rest)
+}
+
+// Newest returns the moment of the newest change. An undo of what was written in a time, and that is carried
+// out later, takes back nothing that is newer when it is accepted.
+func (e *Engine) Newest(ctx context.Context) (int64, error) {
+	all, err := db.Column[int64](ctx, e.assets.DB(), `SELECT COALESCE(MAX(moment), 0) FROM asset_version`)
+	if err != nil {
+		return 0, fmt.Errorf("read the newest change: %w", err)
+	}
+	return all[0], nil
+}
+
+// Stopped returns the answer of an accepted undo that is refused after some steps. text is what the last step has
+// stored with Claim.Continue.
+func Stopped(id string, text []byte, why error) []byte {
+	var p progress
+	if err := json.Unmarshal(text, &p); err != nil {
+		return nil
+	}
+	return p.answer(id, false, fault.Public(why))
 }
 
 // begin returns the index of the first change after those that are taken back.
@@ -122,23 +150,21 @@ func (p *progress) begin(all []*change) int {
 func (e *Engine) take(
 	ctx context.Context, w *asset.Session, id string, skip bool, part, all []*change, p progress,
 ) (progress, error) {
-	res := &result{tally: p.clone(), engine: e, session: w, id: id, refuses: !skip}
+	res := &result{tally: p.clone(), engine: e, session: w, id: id, refuses: !skip, steps: p.Writes}
 	if err := res.takeBack(ctx, part, all, 0); err != nil {
 		return p, err
 	}
 	next := p
-	next.tally, next.All = res.tally, cmp.Or(p.All, len(all))
+	next.tally = res.tally
 	if res.isRefused() {
 		next.Assets, next.Modified = p.Assets, p.Modified
 		return next, asset.ErrRollback
 	}
-	next.Steps = append(next.Steps, id)
+	write, _, _ := w.Written()
+	next.Steps, next.Writes = append(next.Steps, id), append(slices.Clip(p.Writes), write)
 	next.Done += len(part)
 	if len(part) > 0 {
 		next.After = part[len(part)-1].place()
-	}
-	if next.Done >= next.All || len(part) == 0 {
-		next.Done = next.All
 	}
 	return next, nil
 }
@@ -162,9 +188,10 @@ func (p *progress) refused(id string, err error) []byte {
 // answer returns the answer of an undo in steps. why says why a step is refused.
 func (p *progress) answer(id string, undone bool, why string) []byte {
 	if !undone {
-		why = fmt.Sprintf("%d of %d assets were undone, then the undo stopped: %s", p.Done, p.All, why)
 		if p.Done == 0 {
 			why = "Nothing was undone: " + why
+		} else {
+			why = fmt.Sprintf("%d of %d assets were undone, then the undo stopped: %s", p.Done, p.All, why)
 		}
 	}
 	b := appendTexts(append(p.append(id, undone, why), `,"steps":{"ids":`...), p.Steps)
