@@ -265,6 +265,9 @@ func TestRefusals(t *testing.T) {
 		{"no body", "POST", "/alds/api/asset", "", 400, ""},
 		{"an undo that conflicts refuse", "POST", "/alds/api/undo", `"conflict"`, 409, ""},
 		{"a body of spaces", "POST", "/alds/query.v1", " \n", 400, ""},
+		{"a plan with another option", "POST", "/alds/api/asset?plan=x&previewOnly=true", "", 400, ""},
+		{"a plan with a bad option", "POST", "/alds/api/asset?plan=x&Atomic=y", "", 400, ""},
+		{"a plan that is no preview", "POST", "/alds/api/undo?plan=true", "{}", 400, ""},
 		{"a path that is not properly encoded", "GET", "/alds/rest-1.v1/Data/%zz", "", 400, ""},
 	} {
 		resp, body := call(t, a, c.method, c.path, c.body, "Accept", "application/json")

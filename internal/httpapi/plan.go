@@ -31,6 +31,12 @@ func (r *request) applyPlan(ctx context.Context, who auth.Actor, id string) ([]b
 	if len(r.raw) > 0 {
 		return nil, fault.Invalidf(fault.NoPlace, "A request with the id of a plan has no body")
 	}
+	_, preview := r.params["previewonly"]
+	_, atomic := r.params["atomic"]
+	_, comment := r.params["comment"]
+	if preview || atomic || comment || r.ifMatch != "" || r.key != "" || r.async {
+		return nil, fault.Invalidf(fault.NoPlace, "A request with the id of a plan has no other options")
+	}
 	answer, err := r.engines.Plans.Apply(ctx, who, id)
 	if other, ok := errors.AsType[*plan.DifferError](err); ok {
 		r.status = http.StatusConflict

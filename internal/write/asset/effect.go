@@ -33,7 +33,8 @@ type Effect struct {
 
 	// Hidden is true if the caller may not see the asset, or a value. No answer shows such an effect. If only a
 	// value of a relation to one asset is hidden, there is another effect that has null in its place.
-	Hidden bool
+	Hidden               bool
+	oldHidden, newHidden bool
 }
 
 // EffectKind says what an Effect is about.
@@ -41,14 +42,12 @@ type EffectKind int
 
 // Kinds of effects. Creates: the asset is new; its values are further effects. Changes: an attribute has
 // another value. Moves: the asset has another rank; New is the Oid of the asset that comes next, or nil. Roles: the
-// members in Added get roles, as in "Member:20 Role:4", and those in Removed have no role any more. Login: the
-// username or the password in Attr is set.
+// roles of members before (Removed) and after (Added), such as "Member:20 Role:4", or "Member:20 Role:4 owner".
 const (
 	Creates EffectKind = iota
 	Changes
 	Moves
 	Roles
-	Login
 )
 
 // recorded is a change that a batch has written, as RecordEffect keeps it.
@@ -60,13 +59,17 @@ type recorded struct {
 	other    int64  // stored id of a linked asset, of a member with a role, or of the role
 	text     string // the value of a multi-value scalar
 	old, now any    // values as they are stored; for an attribute with several values, whether it has the value
+	owner    bool   // for a role: the member is an owner of the project
 }
 
-// maxEffects is the largest number of changes that an effect has.
-const maxEffects = 200_000
+// Limits of an effect: the number of its changes, and the bytes of their texts before and after.
+const (
+	maxEffects    = 200_000
+	maxEffectSize = 64 << 20
+)
 
 // RecordEffect makes the session record what its commands change.
-func (s *Session) RecordEffect() { s.records = true }
+func (s *Session) RecordEffect() { s.records = 1 }
 
 // Written returns the id of the audit row of the request, and the first and last moment of the changes up to
 // now; 0: there are none.
@@ -74,10 +77,10 @@ func (s *Session) Written() (write, first, last int64) { return s.audit, s.first
 
 // record records the changes of a batch that is written.
 func (c *changes) record() {
-	if len(c.s.recorded) > maxEffects { // Effects refuses the effect
+	if c.s.records > maxEffectSize || len(c.s.recorded) > maxEffects { // Effects refuses the effect
 		return
 	}
-	add := func(r recorded) { c.s.recorded = append(c.s.recorded, r) }
+	add := c.s.keep
 	for _, w := range c.made {
 		add(recorded{id: w.id, typ: w.typ, kind: Creates})
 		c.recordRow(w, c.s.e.layout.newState())
@@ -103,19 +106,18 @@ func (c *changes) record() {
 	for i := range c.roles {
 		r := recorded{id: c.roles[i].scope, typ: scope, kind: Roles, other: c.roles[i].member}
 		if !c.roles[i].end {
-			r.now = c.roles[i].role
+			r.now, r.owner = c.roles[i].role, c.roles[i].owner
 		}
 		add(r)
 	}
-	for _, l := range c.logins {
-		for name, set := range map[string]bool{"Username": l.username != nil, "Password": l.password != nil} {
-			if a, ok := c.s.e.layout.member.Attr(name); ok && set {
-				r := recorded{id: l.member, typ: c.s.e.layout.member, kind: Login, attr: a}
-				if name == "Username" {
-					r.now = *l.username
-				}
-				add(r)
-			}
+}
+
+// keep adds a change to the recorded ones.
+func (s *Session) keep(r recorded) {
+	s.recorded = append(s.recorded, r)
+	for _, v := range [...]any{r.old, r.now} {
+		if text, ok := v.(string); ok {
+			s.records += len(text)
 		}
 	}
 }
@@ -130,13 +132,17 @@ func (c *changes) recordRow(w *row, was *state) {
 		case a.ReadOnly && a.Place.Kind == meta.InColumn && a.Place.Slot == c.s.e.layout.scope: // SecurityScope follows Scope
 		case w.isNew && a.Default == "@now":
 		case a.Kind != meta.Rank:
-			c.s.recorded = append(c.s.recorded, recorded{id: w.id, typ: w.typ, kind: Changes, attr: a, old: old, now: now})
-		case !w.isNew:
-			c.s.recorded = append(c.s.recorded, recorded{id: w.id, typ: w.typ, kind: Moves, attr: a, old: old, now: now})
+			c.s.keep(recorded{id: w.id, typ: w.typ, kind: Changes, attr: a, old: old, now: now})
+		case w.isNew && w.placed || !w.isNew && !w.shifted:
+			c.s.keep(recorded{id: w.id, typ: w.typ, kind: Moves, attr: a, old: old, now: now})
 		}
 	}
-	if state, ok := w.typ.Attr("AssetState"); ok && was.code != w.cur.code && !w.isNew {
-		c.s.recorded = append(c.s.recorded, recorded{id: w.id, typ: w.typ, kind: Changes, attr: state, old: int64(was.code), now: int64(w.cur.code)})
+	wasCode := was.code
+	if w.isNew {
+		wasCode = meta.StateActive
+	}
+	if state, ok := w.typ.Attr("AssetState"); ok && wasCode != w.cur.code {
+		c.s.keep(recorded{id: w.id, typ: w.typ, kind: Changes, attr: state, old: int64(wasCode), now: int64(w.cur.code)})
 	}
 }
 
@@ -154,6 +160,9 @@ func (l *layout) edgeAttr(t *meta.Type, e *edge) *meta.Attr {
 // Effects returns what the commands have changed since RecordEffect, ordered by asset and attribute.
 // Errors: fault.Invalid if that is too much.
 func (s *Session) Effects(ctx context.Context) ([]Effect, error) {
+	if s.records > maxEffectSize {
+		return nil, fault.Invalidf(fault.NoPlace, "The request changes more than %d bytes of texts, which is too much for a plan.", maxEffectSize)
+	}
 	if len(s.recorded) > maxEffects {
 		return nil, fault.Invalidf(fault.NoPlace, "The request has more than %d changes, which is too many for a plan.", maxEffects)
 	}
@@ -162,55 +171,147 @@ func (s *Session) Effects(ctx context.Context) ([]Effect, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Effect, 0, len(net))
+	w := &effectWriter{names: names, all: make([]Effect, 0, len(net))}
 	for i := range net {
 		r := &net[i]
-		e := Effect{Asset: names.token(r.id), Kind: r.kind, Type: r.typ, Attr: r.attr, Hidden: names.hides(r.id)}
-		several := r.kind == Changes && r.attr.Multi
 		switch {
 		case r.kind == Moves:
-			if err := s.nextInRank(ctx, names, r, &e); err != nil {
-				return nil, err
-			}
+			err = s.move(ctx, w, r)
 		case r.kind == Roles:
-			e.Hidden = e.Hidden || names.hides(r.other)
-			e.Removed = []string{names.token(r.other)}
-			if r.now != nil {
-				e.Added, e.Removed = []string{names.token(r.other) + " " + names.token(r.now.(int64))}, nil
-			}
-		case several || r.kind == Changes && r.attr.Place.Kind == meta.InLinks:
-			text := r.text
-			if r.attr.Kind == meta.Relation {
-				text, e.Hidden = names.token(r.other), e.Hidden || names.hides(r.other)
-			}
-			e.addValue(text, r.now == true)
-			if n := len(all); n > 0 && several && all[n-1].Asset == e.Asset && all[n-1].Attr == r.attr && all[n-1].Hidden == e.Hidden {
-				all[n-1].addValue(text, r.now == true)
-				continue
-			}
-			if n := len(all); n > 0 && !several && all[n-1].Asset == e.Asset && all[n-1].Attr == r.attr {
-				all[n-1].join(e)
-				continue
-			}
-			if !several {
-				e.single()
-			}
-		case r.kind == Changes && r.attr.Kind == meta.Relation:
-			e.Old, e.New = names.value(r.old), names.value(r.now)
-			if old, now := names.hidesValue(r.old), names.hidesValue(r.now); !e.Hidden && (old || now) {
-				real := e
-				real.Hidden = true
-				all = append(all, real)
-				if e.hideValues(old, now); e.Old == e.New {
-					continue
-				}
-			}
+			err = s.roleEffect(ctx, w, r)
 		default:
-			e.Old, e.New = r.old, r.now
+			w.add(r)
 		}
-		all = append(all, e)
+		if err != nil {
+			return nil, err
+		}
 	}
-	return all, nil
+	return w.finished(), nil
+}
+
+// effectWriter makes effects from recorded changes.
+type effectWriter struct {
+	names *effectNames
+	all   []Effect
+}
+
+// effectOf returns the effect for a change, without values.
+func (w *effectWriter) effectOf(r *recorded) Effect {
+	return Effect{Asset: w.names.token(r.id), Kind: r.kind, Type: r.typ, Attr: r.attr, Hidden: w.names.hides(r.id)}
+}
+
+// add adds the creation of an asset, or a change of an attribute.
+func (w *effectWriter) add(r *recorded) {
+	e := w.effectOf(r)
+	switch {
+	case r.kind == Creates:
+	case r.attr.Multi:
+		w.addTo(e, r)
+		return
+	case r.attr.Place.Kind == meta.InLinks:
+		old, now := any(r.other), any(nil)
+		if r.now == true {
+			old, now = nil, r.other
+		}
+		if n := len(w.all); n > 0 && w.all[n-1].Asset == e.Asset && w.all[n-1].Attr == e.Attr {
+			e = w.all[n-1]
+			w.all = w.all[:n-1]
+		}
+		w.setRefs(&e, old, now)
+	case r.attr.Kind == meta.Relation:
+		w.setRefs(&e, r.old, r.now)
+	default:
+		e.Old, e.New = r.old, r.now
+	}
+	w.all = append(w.all, e)
+}
+
+// setRefs sets the values of a relation to one asset, as far as they are given.
+func (w *effectWriter) setRefs(e *Effect, old, now any) {
+	if old != nil {
+		e.Old, e.oldHidden = w.names.value(old), w.names.hidesValue(old)
+	}
+	if now != nil {
+		e.New, e.newHidden = w.names.value(now), w.names.hidesValue(now)
+	}
+}
+
+// addTo adds a value to the effect of an attribute with several values. Values that the caller may not see have
+// an effect of their own.
+func (w *effectWriter) addTo(e Effect, r *recorded) {
+	text := r.text
+	if r.attr.Kind == meta.Relation {
+		text, e.Hidden = w.names.token(r.other), e.Hidden || w.names.hides(r.other)
+	}
+	for i := len(w.all) - 1; i >= 0 && w.all[i].Asset == e.Asset && w.all[i].Attr == e.Attr; i-- {
+		if w.all[i].Hidden == e.Hidden {
+			w.all[i].addValue(text, r.now == true)
+			return
+		}
+	}
+	e.addValue(text, r.now == true)
+	w.all = append(w.all, e)
+}
+
+// finished returns the effects. An effect with a value that the caller may not see is there twice: as it is, and
+// without the value.
+func (w *effectWriter) finished() []Effect {
+	out := make([]Effect, 0, len(w.all))
+	for _, e := range w.all {
+		slices.Sort(e.Added)
+		slices.Sort(e.Removed)
+		if !e.Hidden && (e.oldHidden || e.newHidden) {
+			whole := e
+			whole.Hidden = true
+			out = append(out, whole)
+			if e.oldHidden {
+				e.Old = nil
+			}
+			if e.newHidden {
+				e.New = nil
+			}
+			if e.Kind == Changes && e.Old == e.New {
+				continue
+			}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// roleEffect adds a change of the role of a member in a project.
+func (s *Session) roleEffect(ctx context.Context, w *effectWriter, r *recorded) error {
+	e := w.effectOf(r)
+	e.Hidden = e.Hidden || w.names.hides(r.other)
+	var old int64
+	var owner bool
+	query := `SELECT role_id, is_owner FROM scope_member WHERE scope_id = ? AND member_id = ? AND since_moment < ? AND until_moment >= ?`
+	err := s.tx.QueryRow(ctx, query, r.id, r.other, s.first, s.first).Scan(&old, &owner)
+	had := err == nil
+	if err != nil && fault.KindOf(err) != fault.NotFound {
+		return fmt.Errorf("read the former role: %w", err)
+	}
+	if had == (r.now != nil) && (!had || any(old) == r.now && owner == r.owner) {
+		return nil
+	}
+	text := func(role int64, owner bool) []string {
+		text := w.names.token(r.other) + " " + w.names.token(role)
+		if owner {
+			text += " owner"
+		}
+		return []string{text}
+	}
+	if had {
+		if err := w.names.read(ctx, s, []int64{old}); err != nil {
+			return err
+		}
+		e.Removed = text(old, owner)
+	}
+	if r.now != nil {
+		e.Added = text(r.now.(int64), r.owner)
+	}
+	w.all = append(w.all, e)
+	return nil
 }
 
 // addValue adds a value of an attribute with several values.
@@ -222,36 +323,21 @@ func (e *Effect) addValue(text string, has bool) {
 	}
 }
 
-// hideValues leaves out values that the caller may not see, as a query does.
-func (e *Effect) hideValues(old, now bool) {
-	if old {
-		e.Old = nil
-	}
-	if now {
-		e.New = nil
-	}
-}
-
-// single turns the values of a relation to one asset into Old and New.
-func (e *Effect) single() {
-	if len(e.Removed) > 0 {
-		e.Old = e.Removed[0]
-	}
-	if len(e.Added) > 0 {
-		e.New = e.Added[0]
-	}
-	e.Added, e.Removed = nil, nil
-}
-
-// join adds the other value of a relation to one asset.
-func (e *Effect) join(o Effect) {
-	o.single()
-	e.Old, e.New = cmp.Or[any](e.Old, o.Old), cmp.Or[any](e.New, o.New)
-	e.Hidden = e.Hidden || o.Hidden
-}
-
 // netEffect returns the recorded changes, ordered, without those that were taken back in the request.
 func (s *Session) netEffect() []recorded {
+	made := map[int64]bool{}
+	for i := range s.recorded {
+		if s.recorded[i].kind == Creates {
+			made[s.recorded[i].id] = true
+		}
+	}
+	// New assets come last, because other processes have other ids for them.
+	last := func(id int64) int {
+		if made[id] {
+			return 1
+		}
+		return 0
+	}
 	order := func(a, b recorded) int {
 		name := func(r recorded) string {
 			if r.attr == nil {
@@ -259,14 +345,14 @@ func (s *Session) netEffect() []recorded {
 			}
 			return r.attr.Name
 		}
-		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.kind, b.kind),
+		return cmp.Or(cmp.Compare(last(a.id), last(b.id)), cmp.Compare(a.id, b.id), cmp.Compare(a.kind, b.kind),
 			cmp.Compare(name(a), name(b)), cmp.Compare(a.other, b.other), cmp.Compare(a.text, b.text))
 	}
 	slices.SortStableFunc(s.recorded, order)
 	net := s.recorded[:0:0]
 	for _, r := range s.recorded {
 		if n := len(net); n > 0 && order(net[n-1], r) == 0 {
-			net[n-1].now = r.now
+			net[n-1].now, net[n-1].owner = r.now, r.owner
 			continue
 		}
 		net = append(net, r)
@@ -274,8 +360,12 @@ func (s *Session) netEffect() []recorded {
 	return slices.DeleteFunc(net, func(r recorded) bool { return r.kind == Changes && r.old == r.now })
 }
 
-// nextInRank sets the asset that comes next after an asset that the request has moved.
-func (s *Session) nextInRank(ctx context.Context, names *effectNames, r *recorded, e *Effect) error {
+// move adds a change of a rank. Its new value is the asset that comes next.
+func (s *Session) move(ctx context.Context, w *effectWriter, r *recorded) error {
+	if r.old == r.now {
+		return nil
+	}
+	e := w.effectOf(r)
 	column := s.e.layout.Slots[r.attr.Place.Slot].Name
 	in, types := db.InArgs(s.e.layout.ranked[rank.Sequence(r.typ)])
 	query := `SELECT id FROM asset WHERE type IN ` + in + ` AND ` + column + ` > ? ORDER BY ` + column + ` LIMIT 1`
@@ -283,13 +373,13 @@ func (s *Session) nextInRank(ctx context.Context, names *effectNames, r *recorde
 	if err != nil {
 		return fmt.Errorf("read the next rank: %w", err)
 	}
-	if len(next) == 0 {
-		return nil
+	if len(next) > 0 {
+		if err := w.names.read(ctx, s, next); err != nil {
+			return err
+		}
+		w.setRefs(&e, nil, next[0])
 	}
-	if err := names.read(ctx, s, next); err != nil {
-		return err
-	}
-	e.New, e.Hidden = names.token(next[0]), e.Hidden || names.hides(next[0])
+	w.all = append(w.all, e)
 	return nil
 }
 
@@ -325,6 +415,7 @@ func (s *Session) namesOf(ctx context.Context, net []recorded) (*effectNames, er
 
 // read reads assets by their stored ids.
 func (n *effectNames) read(ctx context.Context, s *Session, ids []int64) error {
+	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	ids = slices.DeleteFunc(slices.Compact(ids), func(id int64) bool { _, has := n.known[id]; return has })
 	who := s.Who()
@@ -356,7 +447,8 @@ func (n *effectNames) scan(scan db.Scanner, s *Session, who auth.Actor, ruled *r
 		return nil
 	}
 	n.known[id] = oid.OID{Type: t.Name, ID: t.Shown(id)}
-	n.seen[id] = sees(who, scope) && (!hidden || t.Secured.Self)
+	// What lies in a project that the request deletes was visible before.
+	n.seen[id] = sees(who, scope) && (!hidden || t.Secured.Self || s.scopesHidden)
 	if !t.Seen.IsZero() {
 		ruled.add(id, t)
 	}

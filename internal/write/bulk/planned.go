@@ -40,6 +40,7 @@ type Carried struct {
 	Commands []byte // the projected commands, as a preview lists them
 	Failures []byte // the failed commands with their errors, as the response object lists them
 	Failed   int
+	Note     func(ctx context.Context) // records the denied commands and counts the request; to be called after the commit
 }
 
 // Carry executes the request in a session. id is the request id of the answer.
@@ -53,5 +54,9 @@ func (p *Planned) Carry(ctx context.Context, s *asset.Session, id string) (c Car
 		return err
 	})
 	c.Failures, c.Failed = res.failures, res.failed
+	c.Note = func(ctx context.Context) {
+		p.e.noteDenials(ctx, p.who, res)
+		p.e.metrics.count(res, p.e.now().Sub(res.began))
+	}
 	return c, err
 }

@@ -66,6 +66,8 @@ func newEffect(ctx context.Context, all []asset.Effect, limit int) (f effect, er
 			case e.Kind == asset.Creates:
 				verb = f.size.Created
 			case e.Attr == nil:
+			case part[0].Kind == asset.Creates:
+				f.size.Attributes[e.Type.Name+"."+e.Attr.Name]++
 			case e.Attr.Name == "AssetState" && e.New == int64(meta.StateDeleted):
 				verb = f.size.Deleted
 			case e.Attr.Name == "AssetState" && e.Old == int64(meta.StateDeleted):
@@ -110,8 +112,6 @@ func (f *effect) keep(part []asset.Effect) {
 			what["definitions"] = true
 		case e.Kind == asset.Roles:
 			what[asset.KeptRoles] = true
-		case e.Kind == asset.Login && e.Attr.Place.Kind == meta.Secret && e.Attr.Name != "Username":
-			what[asset.KeptLogin] = true
 		}
 	}
 	for _, w := range slices.Sorted(maps.Keys(what)) {
@@ -183,8 +183,7 @@ func (s *size) words() string {
 //	{"asset":"Story:1005","attribute":"Owners","added":["Member:20"],"removed":[]}
 //	{"asset":"Story:1005","attribute":"Order","next":"Story:1007"}
 //	{"asset":"Story:+1","created":true}
-//	{"asset":"Scope:1005","attribute":"Roles","added":["Member:20 Role:4"],"removed":[]}
-//	{"asset":"Member:1005","attribute":"Username","new":"ann"}
+//	{"asset":"Scope:1005","attribute":"Roles","added":["Member:20 Role:4"],"removed":["Member:20 Role:8"]}
 func appendEffect(b []byte, e *asset.Effect) []byte {
 	b = value.AppendString(append(b, `{"asset":`...), e.Asset)
 	switch e.Kind {
@@ -198,8 +197,6 @@ func appendEffect(b []byte, e *asset.Effect) []byte {
 	switch {
 	case e.Kind == asset.Moves:
 		b = appendValue(append(b, `,"next":`...), e.Attr, e.New)
-	case e.Kind == asset.Login:
-		b = appendValue(append(b, `,"new":`...), e.Attr, e.New)
 	case e.Attr.Multi:
 		return appendLists(b, e)
 	default:

@@ -15,7 +15,6 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/bulk"
-	"github.com/alds-dev/alds/internal/write/requests"
 	"github.com/alds-dev/alds/internal/write/undo"
 )
 
@@ -49,7 +48,8 @@ type carried struct {
 	shown    []byte // for a plan: members of its answer in JSON, such as "commands":[…]
 	failures []byte
 	failed   int
-	refused  bool // the request changes nothing, because a command or a conflict has refused it
+	refused  bool                      // the request changes nothing, because a command or a conflict has refused it
+	note     func(ctx context.Context) // records denied commands after the commit; nil: there are none
 }
 
 // carrier executes a request in a session. id is the request id of the answer.
@@ -69,7 +69,7 @@ func (e *Engine) carrier(who auth.Actor, r bulk.Request) (carry carrier, imports
 		if c.refused = errors.Is(err, asset.ErrRollback); c.refused {
 			err = nil
 		}
-		c.answer, c.failures, c.failed = got.Answer, got.Failures, got.Failed
+		c.answer, c.failures, c.failed, c.note = got.Answer, got.Failures, got.Failed, got.Note
 		c.shown = append([]byte(`"commands":`), got.Commands...)
 		return c, err
 	}, p.Imports(), nil
@@ -101,7 +101,7 @@ func (e *Engine) Make(ctx context.Context, who auth.Actor, r bulk.Request) ([]by
 	var f effect
 	told := -1
 	expect := func(context.Context, *db.Tx, int64, int64, int64, int64) (int, error) { return -1, nil }
-	if e.Expect != nil {
+	if e.Expect != nil && who.Admin {
 		if expect, err = e.Expect(ctx); err != nil {
 			return nil, err
 		}
@@ -109,6 +109,12 @@ func (e *Engine) Make(ctx context.Context, who auth.Actor, r bulk.Request) ([]by
 	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment, Import: imports}
 	err = e.assets.Write(ctx, who, req, func(s *asset.Session) (err error) {
 		if c, f, err = e.execute(ctx, s, carry, req.ID); err != nil {
+			return err
+		}
+		if c.refused {
+			return asset.ErrRollback
+		}
+		if err := s.Finish(ctx); err != nil { // refuses what a write would refuse at its end
 			return err
 		}
 		write, first, last := s.Written()
@@ -180,9 +186,6 @@ func (e *Engine) Apply(ctx context.Context, who auth.Actor, id string) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	if p.Done {
-		return p.Answer, nil
-	}
 	head, body, _ := bytes.Cut(p.Request, []byte{'\n'})
 	var r bulk.Request
 	if err := json.Unmarshal(head, &r); err != nil {
@@ -191,31 +194,37 @@ func (e *Engine) Apply(ctx context.Context, who auth.Actor, id string) ([]byte, 
 	if r.Body = body; r.Token != who.Token {
 		return nil, fault.NotFoundf("There is no such plan")
 	}
+	if p.Done {
+		return p.Answer, nil
+	}
 	carry, imports, err := e.carrier(who, r)
 	if err != nil {
 		return nil, err
 	}
 	var answer []byte
+	var c carried
 	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment, Import: imports}
 	err = e.assets.Write(ctx, who, req, func(s *asset.Session) error {
-		c, f, err := e.execute(ctx, s, carry, req.ID)
-		if err != nil {
+		var f effect
+		var err error
+		if c, f, err = e.execute(ctx, s, carry, req.ID); err != nil {
 			return err
 		}
 		if body := differences(p.Effect, f.stored()); body != nil {
 			return &DifferError{body}
 		}
 		answer = c.answer
-		return p.End(s.Tx(), answer)
+		return p.End(s.Tx(), head, answer)
 	})
-	if errors.Is(err, requests.ErrDuplicate) {
-		if p, err = e.assets.Requests.FindPlan(ctx, who.Member, id); err != nil {
-			return nil, err
+	if err == nil {
+		if c.note != nil {
+			c.note(ctx)
 		}
-		return p.Answer, nil
+		return answer, nil
 	}
-	if err != nil {
-		return nil, err
+	// Another request may have carried the plan out meanwhile. Then the effect is another one now.
+	if now, findErr := e.assets.Requests.FindPlan(ctx, who.Member, id); findErr == nil && now.Done {
+		return now.Answer, nil
 	}
-	return answer, nil
+	return nil, err
 }

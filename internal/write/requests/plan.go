@@ -106,16 +106,16 @@ func (s *Store) FindPlan(ctx context.Context, member int64, id string) (*Plan, e
 	return p, err
 }
 
-// End stores the answer of a plan in the transaction that has carried it out. It must be the last statement of
-// the transaction.
+// End stores the answer of a plan in the transaction that has carried it out, and replaces its request by a
+// shorter text. It must be the last statement of the transaction.
 // Errors: ErrDuplicate if the plan was carried out meanwhile; fault.Invalid if the answer is too large.
-func (p *Plan) End(tx *db.Tx, answer []byte) error {
+func (p *Plan) End(tx *db.Tx, request, answer []byte) error {
 	stored, err := compress(answer)
 	if err != nil {
 		return err
 	}
 	done := tx.Gorm().Model(&requestRow{}).Where("id = ? AND status = ?", p.id, planned).Updates(map[string]any{
-		"status": answered, "answer": stored, "request": nil, "expires_at": time.Now().Add(p.store.Retention).UnixMicro(),
+		"status": answered, "answer": stored, "request": request, "expires_at": time.Now().Add(p.store.Retention).UnixMicro(),
 	})
 	if done.Error == nil && done.RowsAffected == 0 {
 		return ErrDuplicate
