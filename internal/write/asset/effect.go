@@ -174,10 +174,10 @@ func (s *Session) Effects(ctx context.Context) ([]Effect, error) {
 	w := &effectWriter{names: names, all: make([]Effect, 0, len(net))}
 	for i := range net {
 		r := &net[i]
-		switch {
-		case r.kind == Moves:
+		switch r.kind {
+		case Moves:
 			err = s.move(ctx, w, r)
-		case r.kind == Roles:
+		case Roles:
 			err = s.roleEffect(ctx, w, r)
 		default:
 			w.add(r)

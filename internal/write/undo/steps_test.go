@@ -29,6 +29,9 @@ func both(t *testing.T, name string, do func(w *world) []string) {
 		ids := do(w)
 		last := w.lastID()
 		a, err := w.take(auth.System, requestIDs(ids))
+		if err != nil {
+			t.Fatal(err)
+		}
 		want := w.state(last)
 		v := newWorld(t, testdb.SQLite(t))
 		ids = do(v)
