@@ -41,13 +41,14 @@ type selection struct {
 }
 
 // Check returns an error if the request could not be carried out. It looks only at the request.
-// Errors: fault.Invalid.
+// Errors: those of parse.
 func (r Request) Check() error {
 	_, err := parse(r)
 	return err
 }
 
-// parse reads the body of a request. Errors: fault.Invalid.
+// parse reads the body of a request. Errors: fault.Invalid; fault.NotFound for a request id that no write can
+// have.
 func parse(r Request) (s selection, err error) {
 	docs, err := document.Parse(r.Body, r.YAML || document.Sniff(r.Body))
 	if err != nil {
@@ -71,7 +72,15 @@ func parse(r Request) (s selection, err error) {
 	if r.IfMoment != 0 && !given["moment"] {
 		return s, fault.Invalidf(fault.NoPlace, "If-Match needs the change of one asset")
 	}
-	return s, s.check(given)
+	if err := s.check(given); err != nil {
+		return s, err
+	}
+	for _, id := range s.requests {
+		if uuid.Validate(id) != nil {
+			return s, fault.NotFoundf("There is no write with the request id %s", id)
+		}
+	}
+	return s, nil
 }
 
 // check returns an error unless the body selects changes in exactly one way.
@@ -109,9 +118,6 @@ var readers = map[string]func(s *selection, n *document.Node) error{
 			id, err := text(&list[i], "requestId")
 			if err != nil {
 				return err
-			}
-			if uuid.Validate(id) != nil {
-				return fault.NotFoundf("There is no write with the request id %s", id)
 			}
 			s.requests = append(s.requests, strings.ToLower(id))
 		}
