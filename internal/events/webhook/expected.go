@@ -8,7 +8,6 @@ import (
 
 	"github.com/alds-dev/alds/internal/events/change"
 	"github.com/alds-dev/alds/internal/events/event"
-	"github.com/alds-dev/alds/internal/limits/memory"
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
@@ -48,16 +47,9 @@ func (s *Service) Expect(ctx context.Context) (func(ctx context.Context, tx *db.
 
 // expect adds the targets that match some changes to told.
 func (s *Service) expect(ctx context.Context, tx *db.Tx, x *index, a *event.Audit, part []change.At, told map[*event.Target]bool) error {
-	in, hold, taken := x.In(tx), memory.From(ctx), int64(0)
-	defer func() { hold.Give(taken) }()
-	versions, err := in.Loader.VersionsAt(ctx, tx, part, func(bytes int64) error {
-		bytes *= 3 // as in a preview
-		if err := hold.Take(bytes); err != nil {
-			return err
-		}
-		taken += bytes
-		return nil
-	})
+	in := x.In(tx)
+	versions, release, err := versionsAt(ctx, tx, in, part)
+	defer release()
 	if err != nil {
 		return err
 	}

@@ -156,20 +156,13 @@ func (x *previewer) latest(ctx context.Context, tx *db.Tx) (all []latest, err er
 
 // match matches some changes with the definitions and adds them to the preview.
 func (x *previewer) match(ctx context.Context, tx *db.Tx, part []latest) error {
-	index, hold, taken := x.index.In(tx), memory.From(ctx), int64(0)
-	defer func() { hold.Give(taken) }()
+	index := x.index.In(tx)
 	at, audits := make([]change.At, len(part)), map[int64]*event.Audit{}
 	for i := range part {
 		at[i], audits[part[i].audit.ID] = part[i].At, &part[i].audit
 	}
-	versions, err := index.Loader.VersionsAt(ctx, tx, at, func(bytes int64) error {
-		bytes *= 3 // for the version, the previous version, and the event made from both
-		if err := hold.Take(bytes); err != nil {
-			return err
-		}
-		taken += bytes
-		return nil
-	})
+	versions, release, err := versionsAt(ctx, tx, index, at)
+	defer release()
 	if err != nil {
 		return err
 	}
@@ -182,6 +175,20 @@ func (x *previewer) match(ctx context.Context, tx *db.Tx, part []latest) error {
 		return err
 	}
 	return x.add(ctx, index, m, events)
+}
+
+// versionsAt reads versions. It adds their memory to the reservation of ctx, until release is called.
+func versionsAt(ctx context.Context, tx *db.Tx, x *event.Index, at []change.At) (all []change.Version, release func(), err error) {
+	hold, taken := memory.From(ctx), int64(0)
+	all, err = x.Loader.VersionsAt(ctx, tx, at, func(bytes int64) error {
+		bytes *= 3 // for the version, the previous version, and the event made from both
+		if err := hold.Take(bytes); err != nil {
+			return err
+		}
+		taken += bytes
+		return nil
+	})
+	return all, func() { hold.Give(taken) }, err
 }
 
 // add adds events to the preview. It sets x.Event to the last of these events that matches a

@@ -50,3 +50,15 @@ func Marshal(v any) ([]byte, error) {
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
+
+// AppendStrings appends a JSON list of strings.
+func AppendStrings(w []byte, all []string) []byte {
+	w = append(w, '[')
+	for i, s := range all {
+		if i > 0 {
+			w = append(w, ',')
+		}
+		w = AppendString(w, s)
+	}
+	return append(w, ']')
+}

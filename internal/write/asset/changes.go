@@ -328,7 +328,7 @@ func (c *changes) setLogin(w *row, username, password *string) {
 
 // recordInSession records in the session the data that later batches of the request need.
 func (c *changes) recordInSession() {
-	if c.s.records > 0 {
+	if c.s.recording {
 		c.record()
 	}
 	for _, w := range c.made {

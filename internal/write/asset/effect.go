@@ -11,6 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/model/value"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/write/asset/rank"
 	"github.com/alds-dev/alds/internal/write/asset/scopes"
@@ -69,7 +70,7 @@ const (
 )
 
 // RecordEffect makes the session record what its commands change.
-func (s *Session) RecordEffect() { s.records = 1 }
+func (s *Session) RecordEffect() { s.recording = true }
 
 // Written returns the id of the audit row of the request, and the first and last moment of the changes up to
 // now; 0: there are none.
@@ -77,7 +78,7 @@ func (s *Session) Written() (write, first, last int64) { return s.audit, s.first
 
 // record records the changes of a batch that is written.
 func (c *changes) record() {
-	if c.s.records > maxEffectSize || len(c.s.recorded) > maxEffects { // Effects refuses the effect
+	if c.s.recordedSize > maxEffectSize || len(c.s.recorded) > maxEffects { // Effects refuses the effect
 		return
 	}
 	add := c.s.keep
@@ -117,7 +118,7 @@ func (s *Session) keep(r recorded) {
 	s.recorded = append(s.recorded, r)
 	for _, v := range [...]any{r.old, r.now} {
 		if text, ok := v.(string); ok {
-			s.records += len(text)
+			s.recordedSize += len(text)
 		}
 	}
 }
@@ -160,7 +161,7 @@ func (l *layout) edgeAttr(t *meta.Type, e *edge) *meta.Attr {
 // Effects returns what the commands have changed since RecordEffect, ordered by asset and attribute.
 // Errors: fault.Invalid if that is too much.
 func (s *Session) Effects(ctx context.Context) ([]Effect, error) {
-	if s.records > maxEffectSize {
+	if s.recordedSize > maxEffectSize {
 		return nil, fault.Invalidf(fault.NoPlace, "The request changes more than %d bytes of texts, which is too much for a plan.", maxEffectSize)
 	}
 	if len(s.recorded) > maxEffects {
@@ -474,4 +475,16 @@ func (n *effectNames) value(v any) any {
 func (n *effectNames) hidesValue(v any) bool {
 	id, ok := v.(int64)
 	return ok && n.hides(id)
+}
+
+// AppendValue appends a value of an Effect or a Reverted to JSON. An Oid is a string; nil is null.
+func AppendValue(b []byte, a *meta.Attr, v any) []byte {
+	if token, ok := v.(string); ok && (a.Kind == meta.Relation || a.Kind == meta.Rank) {
+		return value.AppendString(b, token)
+	}
+	s, ok := value.Of(v)
+	if !ok || v == nil {
+		return append(b, "null"...)
+	}
+	return value.AppendRow(b, s, a.Kind, a)
 }

@@ -191,7 +191,7 @@ type Session struct {
 	named   int // number of assets that the commands of the request name; see Count
 	effects
 
-	records int // bytes of texts in recorded; 0: nothing is recorded; see RecordEffect
+	recording bool // see RecordEffect
 
 	undoSince int64          // the first moment that the request takes back
 	undoSteps []int64        // ids of the audit rows of earlier steps of an undo

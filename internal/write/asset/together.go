@@ -22,7 +22,8 @@ type effects struct {
 	createdScopes map[int64]bool // ids of projects that the request has created
 	createdRuled  map[int64]bool // ids of assets that the request has created, of types with a rule (meta.Type.Seen)
 
-	recorded []recorded // see RecordEffect; only appended to, so that a clone shares it
+	recorded     []recorded // see RecordEffect; only appended to, so that a clone shares it
+	recordedSize int        // bytes of the texts in recorded
 
 	ownSealed             int  // number of passwords hashed in the transaction; see MaxOwnPasswords
 	administratorsChanged bool // true if a member may have lost the right to administer the system

@@ -196,39 +196,17 @@ func appendEffect(b []byte, e *asset.Effect) []byte {
 	b = value.AppendString(append(b, `,"attribute":`...), e.Attr.Name)
 	switch {
 	case e.Kind == asset.Moves:
-		b = appendValue(append(b, `,"next":`...), e.Attr, e.New)
+		b = asset.AppendValue(append(b, `,"next":`...), e.Attr, e.New)
 	case e.Attr.Multi:
 		return appendLists(b, e)
 	default:
-		b = appendValue(append(b, `,"old":`...), e.Attr, e.Old)
-		b = appendValue(append(b, `,"new":`...), e.Attr, e.New)
+		b = asset.AppendValue(append(b, `,"old":`...), e.Attr, e.Old)
+		b = asset.AppendValue(append(b, `,"new":`...), e.Attr, e.New)
 	}
 	return append(b, '}')
 }
 
 func appendLists(b []byte, e *asset.Effect) []byte {
-	b = appendTexts(append(b, `,"added":`...), e.Added)
-	return append(appendTexts(append(b, `,"removed":`...), e.Removed), '}')
-}
-
-func appendTexts(b []byte, all []string) []byte {
-	b = append(b, '[')
-	for i, text := range all {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = value.AppendString(b, text)
-	}
-	return append(b, ']')
-}
-
-func appendValue(b []byte, a *meta.Attr, v any) []byte {
-	if token, ok := v.(string); ok && (a.Kind == meta.Relation || a.Kind == meta.Rank) {
-		return value.AppendString(b, token)
-	}
-	s, ok := value.Of(v)
-	if !ok || v == nil {
-		return append(b, "null"...)
-	}
-	return value.AppendRow(b, s, a.Kind, a)
+	b = value.AppendStrings(append(b, `,"added":`...), e.Added)
+	return append(value.AppendStrings(append(b, `,"removed":`...), e.Removed), '}')
 }

@@ -416,7 +416,7 @@ func TestRandomPlans(t *testing.T) {
 				refused++
 			}
 		}
-		if applied < 5 || refused < 5 {
+		if applied == 0 || refused == 0 {
 			t.Errorf("%d applied, %d refused", applied, refused)
 		}
 	})

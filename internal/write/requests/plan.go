@@ -21,7 +21,6 @@ const (
 
 // Plan is a stored plan.
 type Plan struct {
-	Expires time.Time
 	Request []byte
 	Effect  []byte // what the request would have changed; empty if the plan is carried out
 	Done    bool   // the plan is carried out, and Answer is its answer
@@ -93,7 +92,7 @@ func (s *Store) FindPlan(ctx context.Context, member int64, id string) (*Plan, e
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Expires: time.UnixMicro(row.ExpiresAt), Done: row.Status == answered, store: s, id: id}
+	p := &Plan{Done: row.Status == answered, store: s, id: id}
 	if p.Request, err = decompress(ctx, row.Request); err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/limits/memory"
-	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/model/value"
 	"github.com/alds-dev/alds/internal/write/asset"
@@ -162,7 +161,7 @@ func (t *tally) append(id string, undone bool, why string) []byte {
 		b = append(append(append(b, `,"error":`...), quoted...), `,"exceptions":[{"message":`...)
 		b = append(append(b, quoted...), `}]`...)
 	}
-	b = appendTexts(append(b, `,"requests":{"ids":`...), t.Requests)
+	b = value.AppendStrings(append(b, `,"requests":{"ids":`...), t.Requests)
 	b = strconv.AppendInt(append(b, `,"count":`...), int64(len(t.Requests)), 10)
 	b = memory.Append(append(b, `},"assetsModified":{"oidTokens":[`...), t.Modified)
 	b = strconv.AppendInt(append(b, `],"count":`...), int64(t.Assets), 10)
@@ -215,33 +214,11 @@ func appendReverted(b []byte, o oid.OID, r asset.Reverted) []byte {
 	b = appendOID(append(b, `{"asset":`...), o)
 	b = value.AppendString(append(b, `,"attribute":`...), r.Attr.Name)
 	if r.Attr.Multi {
-		b = appendTexts(append(b, `,"added":`...), r.Added)
-		return append(appendTexts(append(b, `,"removed":`...), r.Removed), '}')
+		b = value.AppendStrings(append(b, `,"added":`...), r.Added)
+		return append(value.AppendStrings(append(b, `,"removed":`...), r.Removed), '}')
 	}
-	b = appendValue(append(b, `,"old":`...), r.Attr, r.Old)
-	return append(appendValue(append(b, `,"new":`...), r.Attr, r.New), '}')
-}
-
-func appendValue(b []byte, a *meta.Attr, v any) []byte {
-	if token, ok := v.(string); ok && a.Kind == meta.Relation {
-		return value.AppendString(b, token)
-	}
-	s, ok := value.Of(v)
-	if !ok || v == nil {
-		return append(b, "null"...)
-	}
-	return value.AppendRow(b, s, a.Kind, a)
-}
-
-func appendTexts(b []byte, all []string) []byte {
-	b = append(b, '[')
-	for i, text := range all {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = value.AppendString(b, text)
-	}
-	return append(b, ']')
+	b = asset.AppendValue(append(b, `,"old":`...), r.Attr, r.Old)
+	return append(asset.AppendValue(append(b, `,"new":`...), r.Attr, r.New), '}')
 }
 
 func appendOID(b []byte, o oid.OID) []byte {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/value"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/requests"
@@ -31,7 +32,8 @@ type progress struct {
 // answer. An undo of no more assets than one request may change has one step. A larger undo has steps of
 // half as many assets. Each step is one transaction. If conflicts refuse a step, the steps before it stay.
 // more is true if there is another step.
-// Errors: those of Run, if nothing is taken back yet; lease.ErrLost; fault.Transient.
+// Errors: those of Run; lease.ErrLost. If the caller then refuses the request, the answer still names the
+// steps before (see Stopped).
 // Spec: interface 4.17.3.
 func (e *Engine) Step(ctx context.Context, who auth.Actor, r Request, claim *requests.Claim) (more bool, err error) {
 	if r.Preview {
@@ -194,6 +196,6 @@ func (p *progress) answer(id string, undone bool, why string) []byte {
 			why = fmt.Sprintf("%d of %d assets were undone, then the undo stopped: %s", p.Done, p.All, why)
 		}
 	}
-	b := appendTexts(append(p.append(id, undone, why), `,"steps":{"ids":`...), p.Steps)
+	b := value.AppendStrings(append(p.append(id, undone, why), `,"steps":{"ids":`...), p.Steps)
 	return fmt.Appendf(b, `,"count":%d,"done":%d,"of":%d}}`, len(p.Steps), p.Done, p.All)
 }
