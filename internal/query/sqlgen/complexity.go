@@ -18,36 +18,46 @@ const (
 	// nestingOfHierarchy is the number that a hierarchy adds. It was chosen by the time that
 	// MariaDB took for random statements.
 	nestingOfHierarchy = 300
-	// simpleSize is the length in bytes up to which a statement is never too complex.
+	// simpleSize is the length in bytes up to which the nesting of a statement is never too deep.
 	simpleSize = 20_000
+	// MaxProduct limits the product of the numbers of SELECTs beside aggregate functions that are
+	// inside each other, for statements of all lengths. MariaDB allocates about 300 bytes for each.
+	MaxProduct = 150_000
 )
 
 // Check returns an error if a database might need minutes or gigabytes to plan the statement, even
 // if there are no rows. MariaDB allocates more memory for each nested SELECT, and many times more
-// for each aggregate function inside another aggregate function. Errors: fault.Invalid.
+// for each aggregate function inside another aggregate function: it multiplies the memory by the
+// number of SELECTs beside that function. Errors: fault.Invalid.
 func (s Statement) Check() error {
-	if len(s.SQL) <= simpleSize {
+	simple := len(s.SQL) <= simpleSize
+	if simple && !hasAggregates(s.SQL, 3) {
 		return nil
 	}
-	nesting, aggregates := complexity(s.SQL)
+	nesting, aggregates, product := complexity(s.SQL)
 	if aggregates > 1 {
 		nesting += nestingOfHierarchy * strings.Count(s.SQL, "WITH RECURSIVE ")
 		nesting *= aggregates
 	}
-	if nesting > MaxNesting || aggregates > MaxAggregates {
+	if product > MaxProduct || !simple && (nesting > MaxNesting || aggregates > MaxAggregates) {
 		return fault.Invalidf(fault.NoPlace, "the query is too complex for the database; ask for less at once")
 	}
 	return nil
 }
 
 // complexity returns the sum of the depths of all nested SELECTs of a statement. It also returns
-// the maximum number of aggregate functions that are inside each other.
-func complexity(sql string) (nesting, aggregates int) {
+// the maximum number of aggregate functions that are inside each other, and the product of the
+// SELECTs beside them.
+func complexity(sql string) (nesting, aggregates int, product float64) {
 	type parenthesis struct {
 		selects int  // 1 if the parenthesis begins with a SELECT; otherwise 0
 		called  bool // true: it follows the name of an aggregate function
 		several bool // true: it has several values, and SQLite's MIN or MAX of several values is no aggregate function
 		inside  int  // maximum number of aggregate functions in it that are inside each other
+
+		beside int     // number of SELECTs in it that are not in an aggregate function
+		calls  float64 // sum of the products of the aggregate functions directly in it
+		nested float64 // sum of the products of its SELECTs
 	}
 	open := []parenthesis{{}}
 	depth := 0
@@ -74,11 +84,29 @@ func complexity(sql string) (nesting, aggregates int) {
 				top.inside++
 			}
 			aggregates = max(aggregates, top.inside)
-			open[len(open)-2].inside = max(open[len(open)-2].inside, top.inside)
+			outer := &open[len(open)-2]
+			outer.inside = max(outer.inside, top.inside)
+			switch {
+			case top.called && !top.several:
+				outer.calls += max(1, top.nested)
+			case top.selects > 0:
+				outer.beside += 1 + top.beside
+				outer.nested += max(1, top.calls*float64(1+top.beside)) + top.nested
+			default:
+				outer.beside, outer.calls, outer.nested = outer.beside+top.beside, outer.calls+top.calls, outer.nested+top.nested
+			}
 			open = open[:len(open)-1]
 		}
 	}
-	return nesting, aggregates
+	return nesting, aggregates, max(open[0].nested, open[0].calls*float64(1+open[0].beside))
+}
+
+// hasAggregates reports whether SQL text has at least n aggregate functions.
+func hasAggregates(sql string, n int) bool {
+	for _, name := range []string{"SUM(", "COUNT(", "MAX(", "MIN("} {
+		n -= strings.Count(sql, name)
+	}
+	return n <= 0
 }
 
 // isAggregate reports whether SQL text ends in the name of an aggregate function.

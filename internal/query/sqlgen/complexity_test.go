@@ -31,6 +31,9 @@ func TestComplexity(t *testing.T) {
 		"hierarchies, aggregates":   {long + strings.Repeat("(WITH RECURSIVE r) + ", 8) + "SUM((SELECT SUM(1)))", true},
 		"aggregates side by side":   {long + strings.Repeat("(SELECT COUNT(*)), ", 100), false},
 		"the least of two values":   {long + nested("(SELECT MIN(MAX(", ", -9), 9))", 10), false},
+		"SELECTs beside aggregates": {nested("(SELECT MIN(", ") WHERE"+strings.Repeat(" EXISTS (SELECT 1)", 8)+")", 5), false}, // 9^5 and a little
+		"too many beside":           {nested("(SELECT MIN(", ") WHERE"+strings.Repeat(" EXISTS (SELECT 1)", 8)+")", 6), true},
+		"beside, not nested":        {strings.Repeat(nested("(SELECT MIN(", ") WHERE"+strings.Repeat(" EXISTS (SELECT 1)", 8)+")", 3)+" + ", 30), false},
 		"a parenthesis that closes": {long + strings.Repeat(")", 10), false},
 	} {
 		err := sqlgen.Statement{SQL: c.sql}.Check()
