@@ -210,7 +210,7 @@ func (e engines) subscription(format string, args ...any) (webhook.Subscription,
 	return webhook.Subscription{Description: fmt.Sprintf(format, args...)}, err
 }
 
-func (e engines) MakeToken(_ context.Context, l auth.Login, body []byte, yaml bool) (auth.TokenView, error) {
+func (e engines) MakeToken(_ context.Context, l auth.Login, _ auth.Actor, body []byte, yaml bool) (auth.TokenView, error) {
 	_, err := e.say("make")
 	return auth.TokenView{Name: fmt.Sprintf("make by %d yaml=%v %s", l.Member, yaml, body)}, err
 }

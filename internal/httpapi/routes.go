@@ -24,6 +24,7 @@ type Route struct {
 	Alias   bool   // another path of a route, for existing clients
 	Open    bool   // needs no credentials if Options.Open is set
 	Content bool   // its body or answer is the content of an attachment, which is streamed
+	Bounded bool   // a POST that an access token with bounds may send
 	handle  handler
 }
 
@@ -57,17 +58,17 @@ var aliases = map[string][]string{
 // docs/openapi.yaml and the tests follow it.
 func Routes() []Route {
 	table := []Route{
-		{Methods: post, Path: "api/asset", handle: (*API).runBulk},
+		{Methods: post, Path: "api/asset", Bounded: true, handle: (*API).runBulk},
 		{Methods: get, Path: "api/asset/:requestId", handle: (*API).bulkProgress},
-		{Methods: post, Path: "api/undo", handle: (*API).undoWrites},
+		{Methods: post, Path: "api/undo", Bounded: true, handle: (*API).undoWrites},
 		{Methods: search, Path: "query.v1", handle: (*API).runQuery},
 
 		{Methods: get, Path: "rest-1.v1/Data/:type", handle: (*API).readPath},
 		{Methods: get, Path: "rest-1.v1/Data/:type/:id", handle: (*API).readPath},
 		{Methods: get, Path: "rest-1.v1/Data/:type/:id/*attr", handle: (*API).readPath},
-		{Methods: post, Path: "rest-1.v1/Data/:type", handle: (*API).writePath},
-		{Methods: post, Path: "rest-1.v1/Data/:type/:id", handle: (*API).writePath},
-		{Methods: post, Path: "rest-1.v1/Data/:type/:id/*attr", handle: (*API).writePath},
+		{Methods: post, Path: "rest-1.v1/Data/:type", Bounded: true, handle: (*API).writePath},
+		{Methods: post, Path: "rest-1.v1/Data/:type/:id", Bounded: true, handle: (*API).writePath},
+		{Methods: post, Path: "rest-1.v1/Data/:type/:id/*attr", Bounded: true, handle: (*API).writePath},
 		{Methods: get, Path: "rest-1.v1/Hist/:type", handle: (*API).readHistory},
 		{Methods: get, Path: "rest-1.v1/Hist/:type/:id", handle: (*API).readHistory},
 		{Methods: get, Path: "rest-1.v1/New/:type", handle: (*API).template},
@@ -84,13 +85,13 @@ func Routes() []Route {
 		{Methods: get, Path: "api/localization", handle: (*API).setTexts},
 		{Methods: post, Path: "api/localization", handle: (*API).changeTexts},
 		{Methods: getHead, Path: "attachment.img/:id", Content: true, handle: download("Attachment", "Image")},
-		{Methods: post, Path: "attachment.img/:id", Content: true, handle: upload("Attachment", "Image")},
+		{Methods: post, Path: "attachment.img/:id", Content: true, Bounded: true, handle: upload("Attachment", "Image")},
 		{Methods: getHead, Path: "embedded.img/:id", Content: true, handle: download("EmbeddedImage")},
-		{Methods: post, Path: "embedded.img/:id", Content: true, handle: upload("EmbeddedImage")},
+		{Methods: post, Path: "embedded.img/:id", Content: true, Bounded: true, handle: upload("EmbeddedImage")},
 
 		{Methods: get, Path: "api/webhook", handle: (*API).listWebhooks},
 		{Methods: post, Path: "api/webhook", handle: (*API).createWebhook},
-		{Methods: post, Path: "api/webhook/preview", handle: (*API).previewWebhook},
+		{Methods: post, Path: "api/webhook/preview", Bounded: true, handle: (*API).previewWebhook},
 		{Methods: get, Path: "api/webhook/delivery/:id", handle: (*API).webhookDelivery},
 		{Methods: get, Path: "api/webhook/status/:id", handle: (*API).webhookStatus},
 		{Methods: get, Path: "api/webhook/deliveries/:id", handle: (*API).webhookDeliveries},
@@ -102,7 +103,7 @@ func Routes() []Route {
 
 		{Methods: get, Path: "api/tokens", handle: (*API).listTokens},
 		{Methods: post, Path: "api/tokens", handle: (*API).makeToken},
-		{Methods: post, Path: "api/tokens/revoke/:id", handle: (*API).revokeToken},
+		{Methods: post, Path: "api/tokens/revoke/:id", Bounded: true, handle: (*API).revokeToken},
 
 		{Methods: get, Path: "api/ProjectRoles/ByProject", handle: (*API).rolesByProject},
 		{Methods: get, Path: "api/ProjectRoles/ByMember", handle: (*API).rolesByMember},

@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/limits/admission"
 	"github.com/alds-dev/alds/internal/limits/memory"
 )
@@ -28,6 +29,9 @@ func (a *API) serve(r Route) fiber.Handler {
 		}
 		if err := a.prepare(c, x, r, req); err != nil {
 			return err
+		}
+		if x.who.Bounds != nil && r.writes() && !r.Bounded {
+			return errBounded()
 		}
 		req.engines, req.login = a.engines(), x.login
 		x.answer, err = r.handle(a, c.UserContext(), x.who, req)
@@ -55,6 +59,12 @@ func (a *API) serve(r Route) fiber.Handler {
 		x.worked()
 		return err
 	}
+}
+
+// errBounded is the error for a token with bounds. It writes only assets, because what else is
+// written could take its bounds away, such as a token, a subscription or a setting.
+func errBounded() error {
+	return fault.Deniedf("The access token has bounds and writes only assets")
 }
 
 // prepare reads the body, waits until the request is admitted, and reads the caller's permissions.

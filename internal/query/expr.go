@@ -169,6 +169,9 @@ type (
 		Strict bool
 		By     Expr
 	}
+	// OfReadType holds when the access token of the member who runs the query allows reading assets
+	// of the type of the row.
+	OfReadType struct{ T *Table }
 	// Granted is a condition on the rights of the member who runs the query. Package sqlgen inserts
 	// the member's roles when it writes the condition.
 	Granted struct{ X Expr }
@@ -237,6 +240,7 @@ func (x Beginning) parts(v Visitor)   { v.Expr(x.X) }
 func (x Bytes) parts(v Visitor)       { v.Expr(x.X) }
 func (x TypeOrder) parts(v Visitor)   { v.Table(x.T) }
 func (x NotHidden) parts(v Visitor)   { v.Table(x.T) }
+func (x OfReadType) parts(v Visitor)  { v.Table(x.T) }
 func (x Granted) parts(v Visitor)     { v.Expr(x.X) }
 func (x RoleIn) parts(v Visitor)      { v.Table(x.T) }
 func (HasRole) parts(Visitor)         {}

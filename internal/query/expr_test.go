@@ -49,6 +49,7 @@ var kinds = []Expr{
 	SeesMember{},
 	SeesAll{},
 	NotHidden{},
+	OfReadType{},
 	Granted{},
 	RoleIn{},
 	HasRole{},

@@ -8,9 +8,15 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
+// Reader says which conditions on what the member sees a plan needs. At most one of them is true.
+type Reader struct {
+	All     bool // the member reads everything, so the plan has no conditions on scopes and rights
+	Bounded bool // an access token limits what the member reads, so the plan also has conditions on types
+}
+
 // Options are the values on which a plan depends besides the query.
 type Options struct {
-	All  bool // true: the member reads everything, so the plan has no conditions on scopes and rights
+	Reader
 	When When // time of the outermost rows: Now, At or Version
 }
 
@@ -18,7 +24,7 @@ type Options struct {
 // give the same plan.
 // Errors: fault.Invalid that names what is not supported.
 func NewPlan(q Bound, o Options) (*Plan, error) {
-	p := &planner{all: o.All, momented: q.Momented, rest: q.Rest}
+	p := &planner{all: o.All, bounded: o.Bounded, momented: q.Momented, rest: q.Rest}
 	row := &Table{Kind: Asset, Of: q.Only, Typed: true, When: o.When}
 	plan := &Plan{Page: q.Page, One: q.One}
 	plan.From = row
@@ -122,7 +128,8 @@ func byRank(o Order) bool {
 
 // planner is the state that all levels of one plan share.
 type planner struct {
-	all      bool
+	all      bool // see Reader
+	bounded  bool // see Reader
 	momented bool // true: references from versions have a cell with the moment
 	rest     bool // true: the references History and Prior have a cell with the moment
 	lookups  []*Lookup

@@ -28,15 +28,15 @@ type Shape struct {
 // number of values has another shape, so such a plan would rarely be used again.
 const MaxShape = 4 << 10
 
-// ShapeOf returns the shape of r. all is true if the member reads everything. ShapeOf returns false
+// ShapeOf returns the shape of r. by is the member who reads. ShapeOf returns false
 // if the plan of r cannot be reused: r is too long or has too many values, has a page cursor, reads
 // as of an instant, has aliases, or is restricted to some ids.
-func ShapeOf(r Request, all bool) (Shape, bool) {
+func ShapeOf(r Request, by Reader) (Shape, bool) {
 	if r.Page != nil && r.Page.After != nil || r.AsOf.Text != "" && r.AsOf.Text != AllVersions || r.Alias != nil || r.Among != nil {
 		return Shape{}, false
 	}
 	s := shaper{key: make([]byte, 0, 256)}
-	s.flags(all)
+	s.flags(by.All, by.Bounded)
 	if o, err := oid.Parse(r.From.Text); err == nil && !o.IsNull() {
 		s.id, s.moment = o.ID, o.Moment
 		s.flags(true, strings.Count(r.From.Text, ":") > 1)

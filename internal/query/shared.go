@@ -41,7 +41,7 @@ type Shared struct {
 
 // NewShared binds and plans r for all requests of its shape.
 // Errors: those of Bind and NewPlan.
-func NewShared(m *meta.Model, r Request, all bool) (*Shared, error) {
+func NewShared(m *meta.Model, r Request, by Reader) (*Shared, error) {
 	s := shaper{first: map[*Text]int{}, with: map[string]int{}}
 	s.request(&r)
 	taken := &slots{first: s.first, with: s.with}
@@ -56,7 +56,7 @@ func NewShared(m *meta.Model, r Request, all bool) (*Shared, error) {
 	if o, err := oid.Parse(r.From.Text); err == nil {
 		sh.from, _ = m.Type(o.Type)
 	}
-	if sh.Plan, err = NewPlan(b, Options{All: all, When: When{Mode: sh.Mode}}); err != nil {
+	if sh.Plan, err = NewPlan(b, Options{Reader: by, When: When{Mode: sh.Mode}}); err != nil {
 		return nil, err
 	}
 	sh.Once = len(sh.Plan.Lookups) > 0 || !sh.usesAll(len(s.values), r.With)

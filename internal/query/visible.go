@@ -12,7 +12,10 @@ func (p *planner) visible(t *Table) {
 		return
 	}
 	l := &level{planner: p, row: t, joins: newJoins()}
-	if x := (sight{level: l}).seen(t, nil); x != nil {
+	x := (sight{level: l}).seen(t, nil)
+	if both, ok := x.(All); ok && p.bounded {
+		t.On = append(t.On, both...)
+	} else if x != nil {
 		t.On = append(t.On, x)
 	}
 }
@@ -23,10 +26,23 @@ type sight struct {
 	by Expr // the id of the member who sees the row; nil: the member who runs the query
 }
 
-// seen returns the condition that the member sees a row; nil: everyone sees it. For types with a
-// visibility rule in the model (meta.Seen), the condition has one alternative for each rule. The
-// parameter from has the rules that led to t; seen skips types with these rules.
+// seen returns the condition that the member sees a row; nil: everyone sees it. If an access token
+// limits what the member reads, the type of the row must be one that the token reads.
 func (s sight) seen(t *Table, from []*meta.Seen) Expr {
+	x := s.byRule(t, from)
+	if x == nil || !s.limited() || !slices.ContainsFunc(t.Of, (*meta.Type).IsOfProjects) {
+		return x
+	}
+	return All{OfReadType{t}, x}
+}
+
+// limited reports whether an access token limits what the member sees.
+func (s sight) limited() bool { return s.bounded && s.by == nil }
+
+// byRule returns the condition that the member sees a row; nil: everyone sees it. For types with a
+// visibility rule in the model (meta.Seen), the condition has one alternative for each rule. The
+// parameter from has the rules that led to t; byRule skips types with these rules.
+func (s sight) byRule(t *Table, from []*meta.Seen) Expr {
 	var plain, ruled []*meta.Type
 	var rules [][]*meta.Type
 	for _, c := range t.Of {
@@ -83,8 +99,10 @@ func (s sight) follows(t *Table, types []*meta.Type, from []*meta.Seen) Expr {
 		x = Any{Visible{t, true, s.by}, allOf(IsNull{ColumnOf{t, "scope_id"}, false}, x)}
 	}
 	var alts Any
-	for _, w := range rule.By {
-		alts = append(alts, s.leadsToViewer(t, w))
+	if !s.limited() { // what belongs to the member personally may be about any project
+		for _, w := range rule.By {
+			alts = append(alts, s.leadsToViewer(t, w))
+		}
 	}
 	x = oneOrAny(append(alts, x))
 	if len(rule.Only) == 0 {
@@ -189,9 +207,9 @@ func alwaysScoped(t *meta.Type, depth int) bool {
 
 // NewSight returns a statement that finds the assets of some types that the member sees. The caller
 // adds the ids of the assets in question. The only cell is the id.
-func NewSight(types []*meta.Type) *Select {
+func NewSight(types []*meta.Type, r Reader) *Select {
 	row := &Table{Kind: Asset, Of: types}
-	(&planner{}).visible(row)
+	(&planner{bounded: r.Bounded}).visible(row)
 	id := ColumnOf{row, "id"}
 	return &Select{From: row, Parent: id, Cells: []Expr{id}}
 }

@@ -36,6 +36,12 @@ type Actor struct {
 	Members []int64
 	// At is the moment of these rights; 0: now.
 	At int64
+	// Bounds are the limits of the access token; nil: none. The other fields have only the rights
+	// that the bounds leave.
+	Bounds *Bounds
+	// AllWithin is true if the member reads all scopes, and only Bounds limit Scopes. The member
+	// then has the role System Admin in each of Scopes.
+	AllWithin bool
 	// Hidden has the projects that are hidden from everybody. nil: unknown; queries read them
 	// from the database.
 	Hidden *Hidden
@@ -90,8 +96,12 @@ func (a Actor) Creating(scopes []int64) Actor {
 }
 
 // AllMembers reports whether the actor sees all members. Administrators of the system, of
-// members, or of a project see all members, because they assign roles to members.
+// members, or of a project see all members, because they assign roles to members. With a token that
+// reads only some projects or types, nobody does.
 func (a Actor) AllMembers() bool {
+	if a.Bounds.LimitsReading() {
+		return false
+	}
 	return a.All || a.System == meta.MemberAdmin || a.Held.Has(meta.ProjectAdmin) || a.Held.Has(meta.SystemAdmin)
 }
 

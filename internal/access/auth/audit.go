@@ -29,6 +29,7 @@ const (
 	reasonSlowed   = "too many attempts; not checked"
 	reasonToken    = "unknown or revoked token" //nolint:gosec // no credential
 	reasonExpired  = "expired token"
+	reasonAddress  = "token from another address"
 )
 
 // entered records a sign-in in the audit trail, once per signInEvery for each member, network

@@ -44,8 +44,8 @@ func (s *Service) membersOf(ctx context.Context, a cachedActor) []int64 {
 	return withMember(c.members, a.Member)
 }
 
-// memberRead identifies a read of members. Concurrent requests share a read if they have the same
-// projects and no role has changed between them.
+// memberRead identifies a read that depends on projects. Concurrent requests share a read if they
+// have the same projects, and if neither a role nor the project tree has changed between them.
 type memberRead struct {
 	scopes  string
 	changes int64

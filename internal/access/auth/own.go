@@ -26,16 +26,16 @@ const current = "current"
 
 // MakeToken creates an access token or a session for the member of a login. The answer contains
 // the token, which can never be read again. If yaml is true, the body is YAML.
-// Shape: {"name": "…", "expires": "2027-01-31", "endsWithPassword": true, "session": false}
+// Shape: {"name": "…", "expires": "2027-01-31", "endsWithPassword": true, "session": false, "bounds": {…}}
 // Errors: fault.Invalid for an invalid body, and for too many tokens; fault.Denied if the login
 // may not create the token; fault.Unproven if the login is no longer valid.
 // Spec: interface 5.9.
-func (s *Service) MakeToken(ctx context.Context, l Login, body []byte, yaml bool) (TokenView, error) {
-	o, err := parseToken(body, yaml)
+func (s *Service) MakeToken(ctx context.Context, l Login, who Actor, body []byte, yaml bool) (TokenView, error) {
+	now := s.now()
+	o, err := parseToken(body, yaml, now)
 	if err != nil {
 		return TokenView{}, err
 	}
-	now := s.now()
 	switch {
 	case o.session && !l.byPassword():
 		return TokenView{}, fault.Deniedf("A session needs the password")
@@ -47,7 +47,11 @@ func (s *Service) MakeToken(ctx context.Context, l Login, body []byte, yaml bool
 	if err := o.check(now); err != nil {
 		return TokenView{}, err
 	}
-	token, row := o.row(l.Member, now)
+	bounds, err := s.boundsOf(ctx, who, o.Bounds)
+	if err != nil {
+		return TokenView{}, err
+	}
+	token, row := o.row(l.Member, now, bounds)
 	revoked := false
 	err = s.store.Write(ctx, func(tx *db.Tx) (err error) {
 		if revoked, err = s.makeRoom(ctx, tx, l, o.session); err != nil {
@@ -130,7 +134,7 @@ func lockLogin(tx *db.Tx, l Login, now time.Time) (rows []tokenRow, err error) {
 
 // ListTokens returns the valid tokens and sessions of a member, newest first. member is the Oid
 // of the member; empty: the member of the login. Only a system administrator may list the tokens
-// of another member.
+// of another member. A token with bounds lists only itself.
 // Errors: fault.Denied; fault.Invalid if member is not the Oid of a member; fault.NotFound.
 // Spec: interface 5.9.
 func (s *Service) ListTokens(ctx context.Context, l Login, who Actor, member string) (TokenList, error) {
@@ -142,7 +146,11 @@ func (s *Service) ListTokens(ctx context.Context, l Login, who Actor, member str
 		}
 	}
 	var rows []tokenRow
-	err := s.db.Gorm(ctx).Scopes(notRevoked).
+	found := s.db.Gorm(ctx).Scopes(notRevoked)
+	if l.bounds != nil {
+		found = found.Where("id = ?", l.tokenID)
+	}
+	err := found.
 		Where("member_id = ? AND COALESCE(expires_at, ?) > ?", id, db.Forever, s.now().UnixMicro()).
 		Order("created_at DESC, id DESC").Find(&rows).Error
 	list := TokenList{Tokens: make([]TokenView, len(rows))}
@@ -175,7 +183,7 @@ func (s *Service) memberOf(ctx context.Context, who Actor, token string) (int64,
 }
 
 // EndToken revokes a token of the member of a login. A system administrator may revoke the
-// tokens of all members. id is the id of the token, or "current". If the token was revoked
+// tokens of all members. A token with bounds may revoke only itself. id is the id of the token, or "current". If the token was revoked
 // before, the answer is the same.
 // Errors: fault.NotFound; fault.Invalid for "current" if the login is by password.
 // Spec: interface 5.9.
@@ -188,7 +196,9 @@ func (s *Service) EndToken(ctx context.Context, l Login, who Actor, id string) (
 	if uuid.Validate(id) != nil {
 		return TokenView{}, errNotFound()
 	}
-	row, err := s.revokeOne(ctx, id, func(r tokenRow) bool { return r.MemberID == l.Member || who.Admin })
+	row, err := s.revokeOne(ctx, id, func(r tokenRow) bool {
+		return (r.MemberID == l.Member || who.Admin) && (l.bounds == nil || r.ID == l.tokenID)
+	})
 	if fault.KindOf(err) == fault.NotFound {
 		return TokenView{}, errNotFound()
 	}

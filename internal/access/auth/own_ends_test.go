@@ -19,15 +19,15 @@ func TestNothingIsMadeWithAnOldPassword(t *testing.T) {
 		session := w.made(l, `{"session": true}`)
 		in := w.bearer(session.Token)
 		w.mustSet(1001, "", "new")
-		_, err := w.s.MakeToken(t.Context(), l, []byte(`{"session": true}`), false)
+		_, err := w.s.MakeToken(t.Context(), l, Actor{}, []byte(`{"session": true}`), false)
 		w.wantKind("with the old password", err, fault.Unproven, "The password is not valid any more")
-		_, err = w.s.MakeToken(t.Context(), in, []byte(`{"name": "x"}`), false)
+		_, err = w.s.MakeToken(t.Context(), in, Actor{}, []byte(`{"name": "x"}`), false)
 		w.wantKind("with a session of it", err, fault.Unproven, "The access token is not valid any more")
 		none := ""
 		if err := d.Write(t.Context(), func(tx *db.Tx) error { return w.s.Set(t.Context(), tx, 1001, &none, nil) }); err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.s.MakeToken(t.Context(), l, []byte(`{"session": true}`), false)
+		_, err = w.s.MakeToken(t.Context(), l, Actor{}, []byte(`{"session": true}`), false)
 		w.wantKind("without a login", err, fault.Unproven, "The password is not valid any more")
 	})
 }
@@ -47,7 +47,7 @@ func TestSessionsRaceWithAPassword(t *testing.T) {
 			var all sync.WaitGroup
 			for range 4 {
 				all.Go(func() {
-					_, err := w.s.MakeToken(context.WithoutCancel(t.Context()), l, []byte(`{"session": true}`), false)
+					_, err := w.s.MakeToken(context.WithoutCancel(t.Context()), l, Actor{}, []byte(`{"session": true}`), false)
 					if err != nil && fault.KindOf(err) != fault.Unproven {
 						t.Error(err)
 					}

@@ -56,7 +56,7 @@ func (w *fixture) who(l Login) Actor {
 
 func (w *fixture) made(l Login, body string) TokenView {
 	w.Helper()
-	v, err := w.s.MakeToken(w.Context(), l, []byte(body), false)
+	v, err := w.s.MakeToken(w.Context(), l, w.who(l), []byte(body), false)
 	if err != nil {
 		w.Fatalf("%s: %v", body, err)
 	}
@@ -110,7 +110,7 @@ func TestMembersMakeTokens(t *testing.T) {
 			t.Errorf("signed in as %+v", app)
 		}
 		make := func(l Login, body string) error {
-			_, err := w.s.MakeToken(t.Context(), l, []byte(body), false)
+			_, err := w.s.MakeToken(t.Context(), l, Actor{}, []byte(body), false)
 			return err
 		}
 		w.wantKind("a token by a token", make(app, `{"name": "x"}`), fault.Denied, "An access token cannot make another")
@@ -149,12 +149,12 @@ func TestTokensThatAreNotMade(t *testing.T) {
 		{`{"session": true, "endsWithPassword": false}`, 38},
 		{`{"session": true, "name": ""}`, fault.NoPlace},
 	} {
-		_, err := w.s.MakeToken(t.Context(), w.basic("cara"), []byte(c.body), false)
+		_, err := w.s.MakeToken(t.Context(), w.basic("cara"), Actor{}, []byte(c.body), false)
 		if fault.KindOf(err) != fault.Invalid || err == nil || fault.Place(err) != c.at {
 			t.Errorf("%s: %v at %d", c.body, err, fault.Place(err))
 		}
 	}
-	if v, err := w.s.MakeToken(t.Context(), w.basic("cara"), []byte("name: x\nexpires: 2026-02-01\n"), true); err != nil || v.Name != "x" {
+	if v, err := w.s.MakeToken(t.Context(), w.basic("cara"), Actor{}, []byte("name: x\nexpires: 2026-02-01\n"), true); err != nil || v.Name != "x" {
 		t.Errorf("YAML: %+v, %v", v, err)
 	}
 }
@@ -168,7 +168,7 @@ func TestTokensOfAMemberAreBounded(t *testing.T) {
 			made = append(made, w.made(l, fmt.Sprintf(`{"name": "t%d"}`, i)))
 			w.clock.pass(time.Second)
 		}
-		_, err := w.s.MakeToken(t.Context(), l, []byte(`{"name": "x"}`), false)
+		_, err := w.s.MakeToken(t.Context(), l, Actor{}, []byte(`{"name": "x"}`), false)
 		w.wantKind("one more", err, fault.Invalid, "A member has at most 100 access tokens: revoke one first")
 		w.made(w.basic("dan"), `{"name": "x"}`)
 
@@ -276,7 +276,7 @@ func TestMembersRevokeTokens(t *testing.T) {
 		cara, dan, admin := w.basic("cara"), w.basic("dan"), w.basic("admin")
 		one, two := w.made(cara, `{"name": "one"}`), w.made(cara, `{"name": "two"}`)
 		ctx := trail.With(t.Context(), trail.Origin{Member: 1001, Address: "192.0.2.7"})
-		if _, err := w.s.MakeToken(ctx, cara, []byte(`{"session": true}`), false); err != nil {
+		if _, err := w.s.MakeToken(ctx, cara, Actor{}, []byte(`{"session": true}`), false); err != nil {
 			t.Fatal(err)
 		}
 		w.exec("DELETE FROM audit_trail WHERE address IS NULL")

@@ -18,10 +18,22 @@ type cachedActor struct {
 // rights may be maxAge old, but they include all changes by this process. For example, the
 // creator of a project sees the project at once. Errors: fault.NotFound.
 func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
+	return s.ActorWithin(ctx, member, nil)
+}
+
+// ActorWithin returns the actor of a member as ActorOf does, with only the rights that the bounds of
+// an access token leave. b is nil if there are none. Errors: fault.NotFound.
+func (s *Service) ActorWithin(ctx context.Context, member int64, b *Bounds) (Actor, error) {
 	a, ok := s.actors.get(member)
 	if !ok || a.changes != s.changesFor(a.Actor) {
 		var err error
 		if a, err = s.actorReads.do(ctx, member); err != nil {
+			return Actor{}, err
+		}
+	}
+	if b != nil {
+		var err error
+		if a, err = s.bounded(ctx, a, b); err != nil {
 			return Actor{}, err
 		}
 	}
@@ -69,7 +81,7 @@ func (s *Service) Proven(ctx context.Context, l Login) (Actor, error) {
 			return Actor{}, err
 		}
 	}
-	a, err := s.ActorOf(ctx, l.Member)
+	a, err := s.ActorWithin(ctx, l.Member, l.bounds)
 	if !l.session {
 		a.Token = l.tokenID
 	}

@@ -39,6 +39,7 @@ type tokenRow struct {
 	CreatedAt                        int64 `gorm:"autoCreateTime:false"`
 	ExpiresAt, LastUsedAt, RevokedAt *int64
 	LastAddress                      *string // network of the last use
+	Bounds                           *Bounds `gorm:"serializer:json"` // nil: none
 	EndsWithPassword, IsSession      bool
 
 	Username *string `gorm:"->"` // from credential

@@ -14,7 +14,10 @@ type roles struct {
 	member   *meta.Type
 	relation int // link code of Member.DefaultRole
 	role     *meta.Type
+	scope    *meta.Type
 	order    *meta.Rights // which role is above which
+
+	limitable map[string]bool // see limitable
 
 	disabledKey string // key of Member.IsLoginDisabled in asset.attrs
 	usernameKey string // key of Member.Username in asset.attrs
@@ -28,6 +31,10 @@ func rolesOf(m *meta.Model) (roles, error) {
 	role, ok := m.Type("Role")
 	if !ok {
 		return roles{}, fmt.Errorf("the model has no type Role")
+	}
+	scope, ok := m.Type("Scope")
+	if !ok {
+		return roles{}, fmt.Errorf("the model has no type Scope")
 	}
 	def, ok := member.Attr("DefaultRole")
 	if !ok || def.Place.Kind != meta.InLinks {
@@ -47,6 +54,8 @@ func rolesOf(m *meta.Model) (roles, error) {
 		member:      member,
 		relation:    def.Place.Code,
 		role:        role,
+		scope:       scope,
+		limitable:   limitable(m),
 		order:       m.Rights,
 	}, nil
 }

@@ -26,6 +26,7 @@ const (
 	maxVerified    = 10_000
 	maxCredentials = 10_000
 	maxActors      = 10_000
+	maxBelow       = 1_000  // lists of projects in the bounds of tokens
 	maxThrottled   = 10_000 // pairs in each throttle
 	maxDelayed     = 500    // logins that wait for their delay in each throttle
 )
@@ -75,6 +76,9 @@ type Service struct {
 
 	members *cache[string, cachedMembers] // visible members; key: see keyOfScopes
 
+	below      *cache[string, belowScopes] // see scopesBelow; key: see keyOfScopes
+	belowReads singleflight[memberRead, belowScopes]
+
 	hiddenNow atomic.Pointer[cachedHidden]
 
 	memberThrottle  *throttle // logins of members
@@ -116,6 +120,7 @@ func New(d *db.DB, m *meta.Model, o Options) (*Service, error) {
 		usage:       newUsageRecorder(d, o.Now),
 		actors:      newCache[int64, cachedActor](maxActors, maxAge, o.Now),
 		members:     newCache[string, cachedMembers](maxActors, maxAge, o.Now),
+		below:       newCache[string, belowScopes](maxBelow, maxAge, o.Now),
 
 		memberThrottle:  newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),
 		unknownThrottle: newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -50,7 +51,7 @@ func (s *Service) findTokens(ctx context.Context, hashes []string) (map[string]c
 	found := make(map[string]cachedToken, len(hashes))
 	for in, args := range db.InChunks(hashes) {
 		err := db.Each(ctx, s.db, `SELECT t.token_hash, t.id, t.member_id, t.expires_at, t.last_used_at,
-       COALESCE(t.last_address, ''), t.is_session
+       COALESCE(t.last_address, ''), t.is_session, t.bounds
   FROM access_token t
   JOIN asset a ON a.id = t.member_id
   LEFT JOIN credential c ON c.member_id = t.member_id
@@ -58,10 +59,18 @@ func (s *Service) findTokens(ctx context.Context, hashes []string) (map[string]c
 			var hash string
 			var t cachedToken
 			var expires, used *int64
-			err := row.Scan(&hash, &t.id, &t.member, &expires, &used, &t.lastAddress, &t.session)
+			var bounds []byte
+			if err := row.Scan(&hash, &t.id, &t.member, &expires, &used, &t.lastAddress, &t.session, &bounds); err != nil {
+				return err
+			}
 			t.expires, t.lastUsed = instant(expires), instant(used)
+			if bounds != nil {
+				if err := json.Unmarshal(bounds, &t.bounds); err != nil {
+					return fmt.Errorf("the bounds of token %s: %w", t.id, err)
+				}
+			}
 			found[hash] = t
-			return err
+			return nil
 		})
 		if err != nil {
 			return nil, err

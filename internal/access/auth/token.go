@@ -43,7 +43,8 @@ type cachedToken struct {
 	lastUsed    time.Time // zero: never
 	lastAddress string    // network of the last use; empty: unknown
 	session     bool
-	changes     int64 // value of Service.loginChanges before the read
+	bounds      *Bounds // nil: none
+	changes     int64   // value of Service.loginChanges before the read
 }
 
 func (t cachedToken) hasExpired(now time.Time) bool {
@@ -51,7 +52,8 @@ func (t cachedToken) hasExpired(now time.Time) bool {
 }
 
 // Bearer verifies an access token. A revoked token is refused at the latest one second after its
-// revocation. An expired token is refused immediately.
+// revocation. An expired token is refused immediately, and so is a token from an address that its
+// bounds do not name.
 // Errors: fault.Unproven; fault.Transient if ctx ends or the database is not available.
 // Spec: interface 5.3.
 func (s *Service) Bearer(ctx context.Context, token string) (l Login, err error) {
@@ -74,11 +76,15 @@ func (s *Service) Bearer(ctx context.Context, token string) (l Login, err error)
 	if t.hasExpired(now) {
 		return Login{}, s.refuse(ctx, bearer, t.member, errWrongToken(reasonExpired))
 	}
-	from := network(trail.OriginOf(ctx).Address)
+	address := trail.OriginOf(ctx).Address
+	if !t.bounds.accepts(address) {
+		return Login{}, s.refuse(ctx, bearer, t.member, errWrongToken(reasonAddress))
+	}
+	from := network(address)
 	s.usage.record(t, from, now)
 	s.m.logins.WithLabelValues(bearer, outcome).Inc()
 	s.entered(ctx, bearer, signIn{t.member, from, t.id})
-	return Login{Member: t.member, provenAt: now, token: hash, tokenID: t.id, session: t.session}, nil
+	return Login{Member: t.member, provenAt: now, token: hash, tokenID: t.id, session: t.session, bounds: t.bounds}, nil
 }
 
 // knownToken returns a token from the cache. The token must have been read less than age ago, and

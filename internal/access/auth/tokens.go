@@ -18,8 +18,9 @@ import (
 // TokenOptions has the properties of a new access token.
 type TokenOptions struct {
 	Name             string
-	Expires          time.Time // zero: never
-	EndsWithPassword bool      // true: the token is revoked when the password of its member changes
+	Expires          time.Time   // zero: never
+	Bounds           *BoundsView // nil: none
+	EndsWithPassword bool        // true: the token is revoked when the password of its member changes
 
 	session bool // true: the token is a session
 }
@@ -34,14 +35,15 @@ type Token struct {
 	// about a minute.
 	Created, Expires, LastUsed, Revoked time.Time
 	EndsWithPassword                    bool
-	Session                             bool // true: the token is a session
-	MayLogin                            bool // true: the member is neither closed nor disabled
+	Bounds                              *BoundsView // nil: none
+	Session                             bool        // true: the token is a session
+	MayLogin                            bool        // true: the member is neither closed nor disabled
 }
 
 // CreateToken creates an access token for the member with a username. It returns the token, which
 // can never be read again.
 // Errors: fault.NotFound for an unknown username; fault.Invalid for a name that is empty, too
-// long or not printable, and for an expiry in the past.
+// long or not printable, for an expiry in the past, and for bounds that name what does not exist.
 func (s *Service) CreateToken(ctx context.Context, username string, o TokenOptions) (string, error) {
 	now := s.now()
 	if err := o.check(now); err != nil {
@@ -51,7 +53,15 @@ func (s *Service) CreateToken(ctx context.Context, username string, o TokenOptio
 	if err != nil {
 		return "", err
 	}
-	token, row := o.row(c.member, now)
+	who, err := s.ActorOf(ctx, c.member)
+	if err != nil {
+		return "", err
+	}
+	bounds, err := s.boundsOf(ctx, who, o.Bounds)
+	if err != nil {
+		return "", err
+	}
+	token, row := o.row(c.member, now, bounds)
 	return token, s.store.Write(ctx, func(tx *db.Tx) error { return insert(ctx, tx, row) })
 }
 
@@ -68,11 +78,12 @@ func (o TokenOptions) check(now time.Time) error {
 }
 
 // row returns a new token and its row for the database.
-func (o TokenOptions) row(member int64, now time.Time) (token string, row tokenRow) {
+func (o TokenOptions) row(member int64, now time.Time, b *Bounds) (token string, row tokenRow) {
 	token = newToken()
 	return token, tokenRow{
 		ID: uuid.NewString(), MemberID: member, Name: o.Name, TokenHash: hashToken(token),
 		CreatedAt: now.UnixMicro(), ExpiresAt: micros(o.Expires), EndsWithPassword: o.EndsWithPassword, IsSession: o.session,
+		Bounds: b,
 	}
 }
 
@@ -104,6 +115,7 @@ func (s *Service) Tokens(ctx context.Context, username string) ([]Token, error) 
 	all := make([]Token, len(rows))
 	for i := range rows {
 		all[i] = rows[i].token()
+		all[i].Bounds = s.viewOf(rows[i].Bounds)
 	}
 	return all, nil
 }

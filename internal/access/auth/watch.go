@@ -28,6 +28,7 @@ type Login struct {
 	token    string    // hash of the access token; empty: the login is not by token
 	tokenID  string    // id of the access token; empty: the login is not by token
 	session  bool      // true: the access token is a session
+	bounds   *Bounds   // limits of the access token; nil: none
 }
 
 // byPassword reports whether the login is by a password.

@@ -17,14 +17,30 @@ import (
 type createToken struct {
 	Member           string     `required:"" placeholder:"NAME" help:"The username of the member."`
 	Name             string     `required:"" placeholder:"TEXT" help:"What the token is for."`
-	Expires          expiryFlag `placeholder:"TIME" help:"When the token expires: after a time such as 720h, on a day such as 2027-01-31 (at 00:00 UTC), or at an instant such as 2027-01-31T12:00:00Z. Default: never."`
+	Expires          expiryFlag `placeholder:"TIME" help:"When the token expires: after a time such as 720h, on a day such as 2027-01-31 (at 00:00 UTC), or at an instant such as 2027-01-31T12:00:00Z. Or never. Default: after 90 days."`
 	EndsWithPassword bool       `help:"Revoke the token when the member's password changes."`
+	Writes           string     `enum:"all,plans,none" default:"all" help:"What the token writes: all that the member may write, only by plans, or nothing (all, plans or none). Default: all."`
+	NoDeletes        bool       `help:"The token deletes nothing."`
+	Project          []string   `placeholder:"OID" help:"The token reads and writes only in this project and below, such as Scope:1005. May be repeated."`
+	Type             []string   `placeholder:"TYPE" help:"The token reads and writes only assets of this type, such as Story. May be repeated."`
+	Address          []string   `placeholder:"NETWORK" help:"The token is accepted only from this IP address or network, such as 10.0.0.0/8. May be repeated."`
+}
+
+// bounds returns the bounds of the token.
+func (c createToken) bounds() *auth.BoundsView {
+	return &auth.BoundsView{Writes: c.Writes, Deletes: !c.NoDeletes, Projects: c.Project, Types: c.Type, Addresses: c.Address}
 }
 
 // Run prints a new access token, and nothing else, on stdout.
 func (c createToken) Run(ctx context.Context, o outside, role app.Role) error {
 	return withDatabase(ctx, o, role, func(i *app.Installation) error {
-		token, err := i.Auth.CreateToken(ctx, c.Member, auth.TokenOptions{Name: c.Name, Expires: c.Expires.at, EndsWithPassword: c.EndsWithPassword})
+		expires := c.Expires.at
+		if !c.Expires.given {
+			expires = time.Now().Add(auth.TokenLasts)
+		}
+		token, err := i.Auth.CreateToken(ctx, c.Member, auth.TokenOptions{
+			Name: c.Name, Expires: expires, EndsWithPassword: c.EndsWithPassword, Bounds: c.bounds(),
+		})
 		if err != nil {
 			return err
 		}
@@ -33,19 +49,23 @@ func (c createToken) Run(ctx context.Context, o outside, role app.Role) error {
 	})
 }
 
-// expiryFlag is the time at which a token expires.
-type expiryFlag struct{ at time.Time }
+// expiryFlag is the time at which a token expires; the zero time: never.
+type expiryFlag struct {
+	at    time.Time
+	given bool
+}
 
 // UnmarshalText reads the time; see expiry. A duration is counted from now.
 func (f *expiryFlag) UnmarshalText(text []byte) (err error) {
+	f.given = len(text) > 0
 	f.at, err = expiry(string(text), time.Now())
 	return err
 }
 
 // expiry reads the time at which a token expires: a duration from now (720h), a day (its start
-// in UTC), or an instant with a time zone. For an empty text it returns the zero time: never.
+// in UTC), or an instant with a time zone. For an empty text and for never it returns the zero time: never.
 func expiry(text string, now time.Time) (time.Time, error) {
-	if text == "" {
+	if text == "" || text == auth.Never {
 		return time.Time{}, nil
 	}
 	if d, err := time.ParseDuration(text); err == nil {
@@ -111,10 +131,15 @@ func stateOf(t auth.Token, now time.Time) string {
 		return "expired"
 	case !t.MayLogin:
 		return "member may not log in"
-	case t.EndsWithPassword:
-		return "active, ends with password"
 	}
-	return "active"
+	state := "active"
+	if t.EndsWithPassword {
+		state += ", ends with password"
+	}
+	if t.Bounds != nil {
+		state += ", has bounds"
+	}
+	return state
 }
 
 // minute returns an instant in UTC, to the minute; "never" for the zero time.

@@ -68,6 +68,8 @@ func (l *link) visible(who *auth.Actor, v *change.Version) Truth {
 		return Unknown
 	case who.All:
 		return True
+	case !who.Bounds.Reads(v.Type):
+		return False
 	case l.ruled && !v.Type.Seen.IsZero():
 		return ruled(who, v)
 	}

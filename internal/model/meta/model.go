@@ -357,6 +357,22 @@ func (t *Type) IsA(other *Type) bool {
 	return false
 }
 
+// IsOneOf reports whether names has the name of t or of a type above it.
+func (t *Type) IsOneOf(names []string) bool {
+	for ; t != nil; t = t.Parent {
+		if slices.Contains(names, t.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsOfProjects reports whether assets of the type belong to a project or are seen through other
+// assets. It is false for projects, members, lists and all else that belongs to the whole system.
+func (t *Type) IsOfProjects() bool {
+	return t.Secured.Via != "" || !t.Seen.IsZero() && !t.Seen.Shared
+}
+
 // Ancestors returns t and every type above it, nearest first.
 func (t *Type) Ancestors() []*Type {
 	var all []*Type

@@ -30,7 +30,7 @@ func mode(b query.Bound) (when query.When, instant int64, err error) {
 // at reads the moment of an instant, and then plans the query. If the plan reads the past, at also
 // returns the horizon of history.
 // Errors: fault.Invalid for an instant before the horizon.
-func (p *prepared) at(ctx context.Context, q db.Querier, all bool) (h history.Horizon, err error) {
+func (p *prepared) at(ctx context.Context, q db.Querier, by query.Reader) (h history.Horizon, err error) {
 	switch {
 	case p.plan == nil:
 	case p.plan.Past:
@@ -42,7 +42,7 @@ func (p *prepared) at(ctx context.Context, q db.Querier, all bool) (h history.Ho
 	if err != nil {
 		return h, fault.Placed(err, p.bound.AsOf.At)
 	}
-	p.plan, err = query.NewPlan(p.bound, query.Options{All: all, When: query.When{Mode: query.At, Moment: moment}})
+	p.plan, err = query.NewPlan(p.bound, query.Options{Reader: by, When: query.When{Mode: query.At, Moment: moment}})
 	return h, err
 }
 

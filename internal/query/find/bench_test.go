@@ -28,11 +28,11 @@ func BenchmarkPrepare(b *testing.B) {
 		}
 	}
 	for name, ask := range map[string]func(int) query.Request{"point": point, "page": page} {
-		for how, prepare := range map[string]func(query.Request, bool) (prepared, error){"cached": f.prepare, "alone": f.bind} {
+		for how, prepare := range map[string]func(query.Request, query.Reader) (prepared, error){"cached": f.prepare, "alone": f.bind} {
 			b.Run(name+"/"+how, func(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
-					p, err := prepare(ask(i), true)
+					p, err := prepare(ask(i), query.Reader{All: true})
 					if err != nil {
 						b.Fatal(err)
 					}

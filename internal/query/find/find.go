@@ -181,7 +181,7 @@ func (f *Finder) oid(s *encode.Set, row int32, moments bool) oid.OID {
 // the time of the write.
 func (f *Finder) execute(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, do func(context.Context, *executor) error) error {
 	began := time.Now()
-	p, err := f.prepare(r, who.All)
+	p, err := f.prepare(r, readerOf(who))
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p 
 			return err
 		}
 	}
-	h, err := p.at(ctx, q, who.All)
+	h, err := p.at(ctx, q, readerOf(who))
 	if err != nil {
 		return err
 	}
@@ -257,11 +257,18 @@ func (f *Finder) newExecutor(ctx context.Context, q db.Querier, who auth.Actor, 
 	return x
 }
 
+func readerOf(who auth.Actor) query.Reader {
+	return query.Reader{All: who.All, Bounded: who.Bounds.LimitsReading()}
+}
+
 func (f *Finder) writer(who auth.Actor) sqlgen.Writer {
 	visibility := sqlgen.Visibility{
 		Member: who.Member, All: who.All, Scopes: who.Scopes, NoRead: f.noRead,
 		Roles: who.Roles, System: who.System, Held: who.Held, Role: f.role, DefaultRole: f.byRole,
 		Members: who.Members, AllMembers: who.AllMembers(), At: who.At,
+	}
+	if b := who.Bounds; b != nil {
+		visibility.Within, visibility.AllWithin, visibility.Types = b.Projects, who.AllWithin, b.Types
 	}
 	if h := who.Hidden; h != nil {
 		visibility.Hidden = &sqlgen.Hidden{Now: h.Now, Ever: h.Ever}

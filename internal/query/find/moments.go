@@ -111,7 +111,7 @@ func (f *Finder) atMoments(ctx context.Context, q db.Querier, who auth.Actor, r 
 	if err != nil {
 		return err
 	}
-	plan, err := query.NewPlan(b, query.Options{All: who.All, When: query.When{Mode: query.Version}})
+	plan, err := query.NewPlan(b, query.Options{Reader: readerOf(who), When: query.When{Mode: query.Version}})
 	if err != nil {
 		return err
 	}

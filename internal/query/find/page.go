@@ -112,7 +112,7 @@ func sameVisibility(a, b sqlgen.Visibility) bool {
 	return a.Member == b.Member && a.All == b.All && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.NoRead, b.NoRead) &&
 		a.System == b.System && a.Held == b.Held && slices.Equal(a.Roles, b.Roles) &&
 		a.AllMembers == b.AllMembers && a.At == b.At && (a.Members == nil) == (b.Members == nil) && slices.Equal(a.Members, b.Members) &&
-		sameHidden(a.Hidden, b.Hidden)
+		a.AllWithin == b.AllWithin && slices.Equal(a.Within, b.Within) && slices.Equal(a.Types, b.Types) && sameHidden(a.Hidden, b.Hidden)
 }
 
 func sameHidden(a, b *sqlgen.Hidden) bool {

@@ -100,10 +100,10 @@ type prepared struct {
 
 // prepare binds and plans r, or uses the cached plan of its shape. A request for an instant gets
 // its plan later, when the moment of the instant is read.
-func (f *Finder) prepare(r query.Request, all bool) (prepared, error) {
-	shape, ok := query.ShapeOf(r, all)
+func (f *Finder) prepare(r query.Request, by query.Reader) (prepared, error) {
+	shape, ok := query.ShapeOf(r, by)
 	if !ok {
-		return f.bind(r, all)
+		return f.bind(r, by)
 	}
 	c := f.plans.get(shape.Key)
 	if c != nil {
@@ -112,13 +112,13 @@ func (f *Finder) prepare(r query.Request, all bool) (prepared, error) {
 			return c.prepared(r, args), nil
 		}
 	}
-	shared, err := query.NewShared(f.m, r, all)
+	shared, err := query.NewShared(f.m, r, by)
 	if err != nil {
 		return prepared{}, err
 	}
 	args, ok := shared.Fill(shape)
 	if !ok || shared.Once {
-		return f.bind(r, all)
+		return f.bind(r, by)
 	}
 	f.metrics.plans.made.Inc()
 	c = &cachedPlan{key: string(shape.Key), Shared: shared}
@@ -135,7 +135,7 @@ func (c *cachedPlan) prepared(r query.Request, args []any) prepared {
 }
 
 // bind prepares r with a plan that is not cached.
-func (f *Finder) bind(r query.Request, all bool) (p prepared, err error) {
+func (f *Finder) bind(r query.Request, by query.Reader) (p prepared, err error) {
 	f.metrics.plans.single.Inc()
 	b, err := query.Bind(f.m, r)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *Finder) bind(r query.Request, all bool) (p prepared, err error) {
 		p.bound, p.instant = b, at
 		return p, nil
 	}
-	p.plan, err = query.NewPlan(b, query.Options{All: all, When: when})
+	p.plan, err = query.NewPlan(b, query.Options{Reader: by, When: when})
 	return p, err
 }
 

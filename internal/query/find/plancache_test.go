@@ -180,8 +180,8 @@ func TestCachedPlansAreThoseOfTheRequest(t *testing.T) {
 		r := g.shaped()
 		for range 3 {
 			who := whos[g.IntN(len(whos))]
-			alone, errAlone := f.bind(r, who.All)
-			got, err := f.prepare(r, who.All)
+			alone, errAlone := f.bind(r, readerOf(who))
+			got, err := f.prepare(r, readerOf(who))
 			if fmt.Sprint(err) != fmt.Sprint(errAlone) {
 				t.Fatalf("%+v\nprepared: %v\nalone:    %v", r, err, errAlone)
 			}
@@ -194,7 +194,7 @@ func TestCachedPlansAreThoseOfTheRequest(t *testing.T) {
 				t.Fatalf("%+v\nprepared: %s\nalone:    %s", r, got.plan, alone.plan)
 			}
 			if got.cached != nil && repeats(got.args) {
-				if alone, err = New(d, g.m).prepare(r, who.All); err != nil {
+				if alone, err = New(d, g.m).prepare(r, readerOf(who)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -259,8 +259,8 @@ func TestCachedPlansDoNotMix(t *testing.T) {
 	for what, requests := range alike {
 		f := New(d, meta.Default())
 		for _, r := range append(requests, requests...) {
-			alone, errAlone := f.bind(r, true)
-			got, err := f.prepare(r, true)
+			alone, errAlone := f.bind(r, query.Reader{All: true})
+			got, err := f.prepare(r, query.Reader{All: true})
 			if fmt.Sprint(err) != fmt.Sprint(errAlone) {
 				t.Fatalf("%s: %s: prepared: %v, alone: %v", what, r.Filter[0].Text, err, errAlone)
 			}

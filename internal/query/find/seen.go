@@ -24,7 +24,7 @@ func (f *Finder) Seen(ctx context.Context, q db.Querier, who auth.Actor, types [
 	if known, ok := knownMembers(who, types, ids); ok {
 		return known, nil
 	}
-	w, s := f.writer(who), query.NewSight(types)
+	w, s := f.writer(who), query.NewSight(types, readerOf(who))
 	for len(ids) > 0 {
 		n := min(len(ids), db.MaxIn)
 		if err := readSeen(ctx, q, w.Block(s, ids[:n], nil), seen); err != nil {

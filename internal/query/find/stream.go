@@ -62,7 +62,7 @@ func (f *Finder) Check(r query.Request) error {
 	}
 	when, _, err := mode(b)
 	if err == nil {
-		_, err = query.NewPlan(b, query.Options{All: true, When: when})
+		_, err = query.NewPlan(b, query.Options{Reader: query.Reader{All: true}, When: when})
 	}
 	return err
 }

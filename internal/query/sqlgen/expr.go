@@ -137,6 +137,8 @@ func (e *emitter) cond(x query.Expr) {
 		e.exists(x)
 	case query.Visible:
 		e.visible(x)
+	case query.OfReadType:
+		e.ofReadType(x)
 	case query.SeesMember:
 		e.seesMember(x)
 	case query.SeesAll:

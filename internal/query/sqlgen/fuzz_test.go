@@ -54,7 +54,7 @@ func compile(t *testing.T, m *meta.Model, r query.Request) {
 	_ = b.String()
 	for as, visibility := range visibilities {
 		for when := range whens {
-			p, err := query.NewPlan(b, query.Options{All: visibility.All, When: whens[when]})
+			p, err := query.NewPlan(b, query.Options{Reader: readerOf(visibility), When: whens[when]})
 			if err != nil {
 				if fault.KindOf(err) != fault.Invalid {
 					t.Fatalf("%+v: %v", r, err)

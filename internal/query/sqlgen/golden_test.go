@@ -42,8 +42,21 @@ var visibilities = withRoles(map[string]sqlgen.Visibility{
 	"mates":         {Member: 1003, Scopes: []int64{1000, 1001}, NoRead: []int64{-1000, -990}, Members: []int64{1003, 1004}},
 	"steward":       {Member: 1003, Scopes: []int64{1000, 1001}, NoRead: []int64{-1000, -990}, AllMembers: true},
 	"then":          {Member: 1003, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), NoRead: []int64{-1000, -990}, At: 700},
+	"bounded":       {Member: 1003, Scopes: []int64{1000, 1001}, NoRead: []int64{-1000, -990}, Within: []int64{1000}, Types: []string{"Story", "Task"}},
+	"bounded many":  within(rolesIn(slices.Repeat([]meta.Role{4}, sqlgen.MaxInlineScopes+1)...), false),
+	"bounded admin": within(rolesIn(slices.Repeat([]meta.Role{meta.SystemAdmin}, sqlgen.MaxInlineScopes+1)...), true),
 	"many":          {Member: 1003, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), NoRead: []int64{-1000, -990}},
 })
+
+// within returns the visibility of a token that reads only below one project.
+func within(v sqlgen.Visibility, all bool) sqlgen.Visibility {
+	v.Within, v.AllWithin = []int64{1000}, all
+	return v
+}
+
+func readerOf(v sqlgen.Visibility) query.Reader {
+	return query.Reader{All: v.All, Bounded: v.Within != nil || v.Types != nil}
+}
 
 // withRoles adds the model data that statements about Viewers need.
 func withRoles(all map[string]sqlgen.Visibility) map[string]sqlgen.Visibility {
@@ -157,7 +170,7 @@ func (g *golden) compile(m *meta.Model) {
 		g.bound, err = query.Bind(m, r)
 	}
 	if err == nil {
-		g.plan, err = query.NewPlan(g.bound, query.Options{All: visibilities[g.as].All, When: whens[g.when]})
+		g.plan, err = query.NewPlan(g.bound, query.Options{Reader: readerOf(visibilities[g.as]), When: whens[g.when]})
 	}
 	g.err = err
 }

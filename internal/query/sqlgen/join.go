@@ -142,6 +142,8 @@ func (e *emitter) asksNothing(x query.Expr) bool {
 		return !slices.ContainsFunc(x, asksNot)
 	case query.Any:
 		return !slices.ContainsFunc(x, asksNot)
+	case query.OfReadType:
+		return true
 	case query.Visible:
 		return x.By == nil && len(e.Visibility.Scopes) <= MaxInlineScopes
 	case query.NotHidden:

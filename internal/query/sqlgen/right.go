@@ -108,6 +108,10 @@ func (e *emitter) roleIn(x query.RoleIn) {
 		e.ids(scopes)
 		return
 	}
+	if e.Visibility.AllWithin {
+		e.within()
+		return
+	}
 	var ids []int64
 	for role := range meta.OtherRole {
 		if x.Roles.Has(role) {
@@ -117,4 +121,8 @@ func (e *emitter) roleIn(x query.RoleIn) {
 	e.write("(SELECT g.descendant_id FROM ", e.held("r", "g"), query.ActorID{}, " AND r.role_id IN ", ids,
 		" AND NOT EXISTS (SELECT 1 FROM ", e.held("q", "d"), query.ActorID{},
 		" AND d.descendant_id = g.descendant_id AND d.depth < g.depth AND q.role_id NOT IN ", ids, "))")
+	if e.Visibility.Within != nil {
+		e.write(" AND ", e.aliasOf(x.T), ".scope_id IN ")
+		e.within()
+	}
 }

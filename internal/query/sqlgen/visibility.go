@@ -31,6 +31,16 @@ type Visibility struct {
 	// At is the moment of the rights that statements read; 0: now.
 	At     int64
 	Hidden *Hidden // nil: the statement reads which projects are hidden
+
+	// The limits of the access token of the request. Scopes and Roles have only what they leave.
+	Within    []int64  // projects; the member reads these and the projects below; nil: all projects
+	AllWithin bool     // the member is System Admin in all projects that Within leaves
+	Types     []string // types whose assets of projects the member reads, with the types below; nil: all types
+}
+
+// reads reports whether the access token allows reading assets of a type.
+func (v Visibility) reads(t *meta.Type) bool {
+	return v.Types == nil || !t.IsOfProjects() || t.IsOneOf(v.Types)
 }
 
 // Hidden is what is known about hidden projects. A project is hidden if it, or one above it,
@@ -59,6 +69,8 @@ func (v Visibility) alwaysHolds(x query.Expr) bool {
 		return v.All && x.By == nil
 	case query.SeesMember:
 		return (v.All || v.AllMembers) && x.By == nil
+	case query.OfReadType:
+		return !slices.ContainsFunc(x.T.Of, func(t *meta.Type) bool { return !v.reads(t) })
 	case query.NotHidden:
 		return v.Hidden.none(x.T)
 	case query.Any:
@@ -80,6 +92,19 @@ func (e *emitter) visible(x query.Visible) {
 	e.write(scope, " IN ")
 	e.readScopes(x.By)
 	e.write(closing)
+}
+
+// ofReadType writes the condition that the access token allows reading assets of the type of a row.
+func (e *emitter) ofReadType(x query.OfReadType) {
+	types := slices.DeleteFunc(slices.Clone(x.T.Of), func(t *meta.Type) bool { return !e.Visibility.reads(t) })
+	switch len(types) {
+	case len(x.T.Of):
+		e.write("1 = 1")
+	case 0:
+		e.write("1 = 0")
+	default:
+		e.cond(query.In{X: query.ColumnOf{T: x.T, Name: "type"}, List: query.TypeCodes(types)})
+	}
 }
 
 // nullOr begins a condition on the scope of a row. The condition also holds for rows without a
@@ -184,10 +209,30 @@ func (e *emitter) readScopes(member query.Expr) {
 		e.readable(member)
 	case len(e.Visibility.Scopes) <= MaxInlineScopes:
 		e.ids(e.Visibility.Scopes)
+	case e.Visibility.AllWithin:
+		e.within()
+	case e.Visibility.Within != nil:
+		e.write("(SELECT x.descendant_id FROM ")
+		e.readable(query.ActorID{})
+		e.write(" x WHERE x.descendant_id IN ")
+		e.within()
+		e.write(")")
 	default:
 		e.readable(query.ActorID{})
 	}
 }
+
+// within writes a sub-select of the projects that the access token leaves.
+func (e *emitter) within() {
+	above := e.Visibility.Within
+	if above == nil {
+		above = []int64{rootScope}
+	}
+	e.write("(SELECT u.descendant_id FROM scope_closure u WHERE ", e.holds("u"), " AND u.ancestor_id IN ", above, ")")
+}
+
+// rootScope is the stored id of the project above all others.
+const rootScope = 0
 
 // notHidden writes the condition that a row is in no hidden project. If the projects that are
 // hidden now are known, they are listed. Otherwise the statement reads scope_hidden.

@@ -3,6 +3,7 @@ package hiddentest
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -34,11 +35,12 @@ type service struct {
 	d     *db.DB
 	base  string // http://host:port/instance
 	oids  map[string]string
-	told  []string // names of hidden assets
-	marks []string // times; before each of them, both services had answered the same requests
-	next  string   // cursor in the last reply that had a cursor
-	later string   // id of the last asynchronous request
-	wrote []string // ids of the last bulk requests and undos of callers
+	told  []string          // names of hidden assets
+	marks []string          // times; before each of them, both services had answered the same requests
+	next  string            // cursor in the last reply that had a cursor
+	later string            // id of the last asynchronous request
+	wrote []string          // ids of the last bulk requests and undos of callers
+	token map[string]string // access tokens of callers by username; without one, a caller sends its password
 	http  http.Client
 }
 
@@ -100,7 +102,9 @@ func (s *service) send(who string, r *request) (reply, error) {
 	for name, value := range r.header {
 		req.Header.Set(name, value)
 	}
-	req.Header.Set("Authorization", login(who))
+	if req.Header.Set("Authorization", login(who)); s.token[who] != "" {
+		req.Header.Set("Authorization", "Bearer "+s.token[who])
+	}
 	res, err := s.http.Do(req)
 	if err != nil {
 		return reply{}, err
@@ -108,6 +112,25 @@ func (s *service) send(who string, r *request) (reply, error) {
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	return reply{res.StatusCode, res.Header, string(body)}, err
+}
+
+// makeTokens makes an access token for each caller. It reads and writes only in the visible projects.
+func (s *service) makeTokens(t *testing.T) {
+	t.Helper()
+	tokens := map[string]string{}
+	for who := range callers {
+		body := `{"name": "bound", "bounds": {"projects": ["` + s.oids["mine"] + `"]}}`
+		r, err := s.send(who, &request{method: "POST", path: "/api/tokens", body: body})
+		var made struct{ Token string }
+		if err == nil {
+			err = json.Unmarshal([]byte(r.body), &made)
+		}
+		if err != nil || made.Token == "" {
+			t.Fatalf("a token of %s: %v %s", who, err, r.body)
+		}
+		tokens[who] = made.Token
+	}
+	s.token = tokens
 }
 
 func login(who string) string {

@@ -242,7 +242,7 @@ func TestAFormSentTwice(t *testing.T) {
 	b.signIn("admin", "a:b", "")
 	made := func() (n int) {
 		for _, asked := range s.asked {
-			if strings.HasPrefix(asked, `POST /alds/api/tokens {"name"`) {
+			if strings.HasPrefix(asked, `POST /alds/api/tokens {"bounds"`) {
 				n++
 			}
 		}

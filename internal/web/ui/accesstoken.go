@@ -2,6 +2,15 @@ package ui
 
 import "time"
 
+// Bounds are the limits of an access token. Spec: interface 5.10.
+type Bounds struct {
+	Writes    string   `json:"writes"`
+	Deletes   bool     `json:"deletes"`
+	Projects  []string `json:"projects,omitempty"`
+	Types     []string `json:"types,omitempty"`
+	Addresses []string `json:"addresses,omitempty"`
+}
+
 // Token is an access token or session, as the interface lists it. Spec: interface 5.3.
 type Token struct {
 	ID               string     `json:"id"`
@@ -12,6 +21,7 @@ type Token struct {
 	LastUsed         *time.Time `json:"lastUsed"`
 	LastAddress      string     `json:"lastAddress"`
 	EndsWithPassword bool       `json:"endsWithPassword"`
+	Bounds           *Bounds    `json:"bounds"`
 	Current          bool       `json:"current"`
 	Token            string     `json:"token"` // only in the answer to the request that created the token
 }

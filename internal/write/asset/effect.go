@@ -449,7 +449,7 @@ func (n *effectNames) scan(scan db.Scanner, s *Session, who auth.Actor, ruled *r
 	}
 	n.known[id] = oid.OID{Type: t.Name, ID: t.Shown(id)}
 	// What lies in a project that the request deletes was visible before.
-	n.seen[id] = sees(who, scope) && (!hidden || t.Secured.Self || s.scopesHidden)
+	n.seen[id] = who.Bounds.Reads(t) && sees(who, scope) && (!hidden || t.Secured.Self || s.scopesHidden)
 	if !t.Seen.IsZero() {
 		ruled.add(id, t)
 	}

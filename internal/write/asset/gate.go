@@ -24,6 +24,9 @@ func (g *gate) check(ctx context.Context, c *Command, target *row) error {
 	if err := g.checkDefinitions(c, target); err != nil {
 		return err
 	}
+	if err := g.checkBounds(); err != nil {
+		return err
+	}
 	if g.s.who.Admin {
 		return nil
 	}

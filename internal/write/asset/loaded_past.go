@@ -178,18 +178,21 @@ func (r *pastReader) compare(p *past, w *row, before, after *state) error {
 }
 
 // saw reports whether the caller could see a version of an asset with its current rights. If more than the
-// project of the version decides (meta.Type.Seen), it is true only for the caller's own versions.
+// project of the version decides (meta.Type.Seen), it is true only for the caller's own versions, and
+// not if an access token limits what the caller reads.
 func (r *pastReader) saw(w *row, st *state) bool {
 	who := &r.s.who
 	switch {
 	case who.All:
 		return true
+	case !who.Bounds.Reads(w.typ):
+		return false
 	case w.typ == r.s.e.layout.member && who.AllMembers():
 		return true
 	}
 	scope, ok := st.ref(r.s.e.layout.scope)
 	if seen := &w.typ.Seen; seen.Shared || !ok && !seen.IsZero() || len(seen.Only) > 0 && isPersonal(w.typ, st) {
-		return st.changedBy == who.Member
+		return st.changedBy == who.Member && !who.Bounds.LimitsReading()
 	}
 	return !ok || (&rules{unit{s: r.s, loaded: r.loaded}}).seesScope(&scope)
 }

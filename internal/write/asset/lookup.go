@@ -109,7 +109,7 @@ func (e *Engine) scanKnown(
 	}
 	t, ok := e.model.TypeByCode(code)
 	switch {
-	case !ok:
+	case !ok, !who.Bounds.Reads(t):
 		return nil
 	case !t.Seen.IsZero():
 		ruled.add(id, t)

@@ -23,9 +23,13 @@ func NewRequestID() string { return uuid.Must(uuid.NewV7()).String() }
 // run several times, each time from the start, because the database may require a retry. If the
 // connection is lost during the commit, Write looks for the audit row to find out whether the
 // write happened.
-// Errors: those of fn; fault.Transient when the database is unavailable; ErrModelChanged, which
-// is also a fault.Transient.
+// Errors: those of fn; fault.Denied if the bounds of the access token forbid the request;
+// fault.Transient when the database is unavailable; ErrModelChanged, which is also a
+// fault.Transient.
 func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func(*Session) error) error {
+	if err := who.Bounds.Write(req.Planned); err != nil && !req.Trial {
+		return err
+	}
 	ctx, span := tracing.Child(ctx, "write")
 	span.Text("alds.write", req.ID)
 	err := e.write(ctx, who, req, span.Parent(), fn)
@@ -43,8 +47,11 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace s
 		if s.audit, err = e.audits.NextID(ctx, tx); err != nil {
 			return err
 		}
-		if err := fn(s); err != nil {
+		switch err := fn(s); {
+		case err != nil:
 			return err
+		case req.Trial:
+			return errors.New("a trial was not rolled back")
 		}
 		return s.Finish(ctx)
 	})

@@ -157,7 +157,7 @@ func (r *resolver) lookupNames(ctx context.Context, in names.Space, all []string
 // rule of their type (meta.Type.Seen).
 func (r *resolver) onlySeen(ctx context.Context, types []*meta.Type, all []names.Hit) ([]names.Hit, error) {
 	all = slices.DeleteFunc(all, func(h names.Hit) bool {
-		return h.Type.Seen.IsZero() && h.Scope != nil && !r.rules.seesScope(h.Scope)
+		return !r.s.who.Bounds.Reads(h.Type) || h.Type.Seen.IsZero() && h.Scope != nil && !r.rules.seesScope(h.Scope)
 	})
 	var ids []int64
 	for _, h := range all {

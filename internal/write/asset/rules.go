@@ -18,6 +18,9 @@ type rules struct {
 
 // visible reports whether the caller may read an asset.
 func (r *rules) visible(ctx context.Context, t target) (bool, error) {
+	if !r.s.who.Bounds.Reads(t.typ) {
+		return false, nil
+	}
 	if !t.typ.Seen.IsZero() {
 		return r.loaded.sees(ctx, t.id, t.typ)
 	}

@@ -24,8 +24,9 @@ import (
 
 // Actors returns the rights of members. A member is identified by its stored id.
 type Actors interface {
-	// ActorOf returns a member with its current rights. Errors: fault.NotFound.
-	ActorOf(ctx context.Context, member int64) (auth.Actor, error)
+	// ActorWithin returns a member with its current rights, as far as the bounds of an access token
+	// leave them; nil: no bounds. Errors: fault.NotFound.
+	ActorWithin(ctx context.Context, member int64, b *auth.Bounds) (auth.Actor, error)
 	// MayLogin reports whether a member could log in now.
 	MayLogin(ctx context.Context, member int64) (bool, error)
 	// Watch returns a context that ends when the login ends or the actor loses rights.
@@ -127,6 +128,10 @@ func (a *Async) AcceptUndo(ctx context.Context, who auth.Actor, u undo.Request) 
 // accept stores a request for asynchronous execution. commands is the number of its commands; 0 if it is not
 // known yet.
 func (a *Async) accept(ctx context.Context, who auth.Actor, r Request, once requests.Identity, commands int) (Accepted, error) {
+	if err := who.Bounds.Write(false); err != nil && !r.Preview {
+		return Accepted{}, err
+	}
+	r.Bounds = who.Bounds
 	r.Token, r.Address, r.ID, r.Trace = who.Token, trail.OriginOf(ctx).Address, tracing.RequestID(ctx), tracing.Of(ctx).Parent()
 	head, err := json.Marshal(r)
 	if err != nil {
@@ -234,8 +239,8 @@ func (a *Async) next(ctx context.Context, claim func() (*requests.Claim, error))
 
 // actor returns the actor of an accepted request. Errors: fault.Unproven if the member no
 // longer exists or may no longer log in.
-func (a *Async) actor(ctx context.Context, member int64) (auth.Actor, error) {
-	who, err := a.actors.ActorOf(ctx, member)
+func (a *Async) actor(ctx context.Context, member int64, b *auth.Bounds) (auth.Actor, error) {
+	who, err := a.actors.ActorWithin(ctx, member, b)
 	if fault.KindOf(err) == fault.NotFound {
 		return auth.Actor{}, fault.Unprovenf("The member no longer exists")
 	}
@@ -300,7 +305,7 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim, r Request) (more
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
 	defer cancel()
-	who, err := a.actor(ctx, c.Member)
+	who, err := a.actor(ctx, c.Member, r.Bounds)
 	if err != nil {
 		return false, err
 	}

@@ -29,7 +29,7 @@ type members struct{ deleted, barred bool }
 
 func (m members) MayLogin(context.Context, int64) (bool, error) { return !m.barred, nil }
 
-func (m members) ActorOf(context.Context, int64) (auth.Actor, error) {
+func (m members) ActorWithin(context.Context, int64, *auth.Bounds) (auth.Actor, error) {
 	if m.deleted {
 		return auth.Actor{}, fault.NotFoundf("no such member")
 	}

@@ -55,7 +55,7 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte
 		return nil, err
 	}
 	var denials []denial
-	req := asset.Request{ID: asset.NewRequestID(), Import: p.cfg.imports}
+	req := asset.Request{ID: asset.NewRequestID(), Import: p.cfg.imports, Trial: true}
 	err = e.assets.Write(ctx, who, req, func(s *asset.Session) error {
 		all := e.newListed()
 		pr := &projection{Engine: e, q: s.Tx(), who: who, maxAffected: p.cfg.maxAffected, listed: all, s: s}

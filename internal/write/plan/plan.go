@@ -106,7 +106,7 @@ func (e *Engine) Make(ctx context.Context, who auth.Actor, r bulk.Request) ([]by
 			return nil, err
 		}
 	}
-	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment, Import: imports}
+	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment, Import: imports, Trial: true}
 	err = e.assets.Write(ctx, who, req, func(s *asset.Session) (err error) {
 		if c, f, err = e.execute(ctx, s, carry, req.ID); err != nil {
 			return err
@@ -203,7 +203,7 @@ func (e *Engine) Apply(ctx context.Context, who auth.Actor, id string) ([]byte, 
 	}
 	var answer []byte
 	var c carried
-	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment, Import: imports}
+	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment, Import: imports, Planned: true}
 	err = e.assets.Write(ctx, who, req, func(s *asset.Session) error {
 		var f effect
 		var err error

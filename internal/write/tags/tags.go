@@ -124,6 +124,10 @@ func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...
 	in, args := db.InArgs(s.codes)
 	ruled, ruledArgs := db.InArgs(s.ruledCodes)
 	args = append(slices.Concat(ruledArgs, args, []any{db.Forever, meta.StateDeleted}), more...)
+	if who.Bounds.LimitsReading() {
+		types, typeArgs := db.InArgs(s.readable(who))
+		and, args = and+` AND a.type IN `+types, append(args, typeArgs...)
+	}
 	var all []Tag
 	err := s.db.One(db.WithMember(ctx, who.Member), func(q db.Querier) error {
 		uses, err := readUses(ctx, q, `SELECT folded, MIN(value), scope_id, ruled, COUNT(*) FROM (`+
@@ -141,6 +145,16 @@ func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...
 	all = slices.DeleteFunc(all, func(t Tag) bool { return t.Visible == 0 })
 	slices.SortStableFunc(all, func(a, b Tag) int { return collation.Compare(a.Tag, b.Tag) })
 	return all, nil
+}
+
+// readable returns the codes of the types with tags that the access token of the actor reads.
+func (s *Service) readable(who auth.Actor) (codes []int64) {
+	for _, t := range s.model.Types {
+		if _, ok := t.Attr(attribute); ok && !t.Abstract && who.Bounds.Reads(t) {
+			codes = append(codes, int64(t.Code))
+		}
+	}
+	return codes
 }
 
 // use is the number of assets in one project that have a tag. An asset whose type has its own

@@ -46,7 +46,7 @@ func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) (answer []b
 		all, err = e.find(ctx, who, s, e.assets.MaxAssets)
 		return err
 	}
-	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment}
+	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment, Trial: r.Preview}
 	if r.Preview {
 		if err := find(); err != nil {
 			return nil, err

@@ -23,8 +23,12 @@ import (
 // system is a bulk.Actors for which every member is a system administrator.
 type system struct{}
 
-func (system) MayLogin(context.Context, int64) (bool, error)      { return true, nil }
-func (system) ActorOf(context.Context, int64) (auth.Actor, error) { return auth.System, nil }
+func (system) MayLogin(context.Context, int64) (bool, error) { return true, nil }
+
+func (system) ActorWithin(context.Context, int64, *auth.Bounds) (auth.Actor, error) {
+	return auth.System, nil
+}
+
 func (system) Watch(ctx context.Context, _ auth.Login, _ auth.Actor) (context.Context, func()) {
 	return ctx, func() {}
 }

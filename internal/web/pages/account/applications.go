@@ -3,6 +3,7 @@ package account
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/alds-dev/alds/internal/web/ui"
@@ -14,19 +15,55 @@ type applications struct {
 	New              *ui.Token // token that was just created; the page shows its secret only this time
 	URL              string    // URL of the service, for the example with curl
 	Message          string
-	Name, Expires    string // input of the form
-	EndsWithPassword bool
+	Projects         []project // for the form
+	Soon             time.Time // tokens that end before this time are marked
+	form
 }
 
+// form has the input of the form for a new token.
+type form struct {
+	Name, Expires             string
+	EndsWithPassword          bool
+	Writes                    string // all, plans or none
+	Keeps                     bool   // true: the token deletes nothing
+	Project, Types, Addresses string // empty: all; types and addresses are lists with commas
+}
+
+// project is a project that the form offers.
+type project struct {
+	Oid  string `json:"_oid"`
+	Name string
+}
+
+const (
+	maxOffered = 500                 // projects that the form offers
+	lasts      = 90 * 24 * time.Hour // how long a token is valid if the form is not changed
+	soon       = 14 * 24 * time.Hour // a token that ends within this time is marked
+)
+
 // showApplications serves GET ui/applications.
-func showApplications(v *ui.Visit) error { return renderApplications(v, applications{}) }
+func showApplications(v *ui.Visit) error {
+	return renderApplications(v, applications{form: newForm(time.Now())})
+}
+
+func newForm(now time.Time) form {
+	return form{Expires: now.UTC().Add(lasts).Format(time.DateOnly), Writes: "all"}
+}
 
 func renderApplications(v *ui.Visit, page applications) error {
-	var list struct{ Tokens []ui.Token }
-	if err := v.API.Get("api/tokens", &list); err != nil {
+	tokens, err := tokensOf(v)
+	if err != nil {
 		return err
 	}
-	for _, t := range list.Tokens {
+	q := ui.Query{
+		"from": "Scope", "select": []string{"Name"}, "sort": []string{"Name"}, "filter": []string{"IsClosed='false'"},
+		"page": map[string]int{"size": maxOffered, "start": 0},
+	}
+	if err := v.API.Find([]ui.Query{q}, &page.Projects); err != nil {
+		return err
+	}
+	page.Soon = time.Now().Add(soon)
+	for _, t := range tokens {
 		if t.Session {
 			page.Sessions = append(page.Sessions, t)
 		} else {
@@ -34,7 +71,7 @@ func renderApplications(v *ui.Visit, page applications) error {
 		}
 	}
 	page.URL = v.Request.URL.Scheme + "://" + v.Request.Host + v.Site.Base
-	v.Sends("api/tokens", `{"name": "Nightly import", "expires": "2027-01-01"}`)
+	v.Sends("api/tokens", `{"name": "Nightly import", "expires": "2027-01-01", "bounds": {"writes": "none"}}`)
 	v.Sends("api/tokens/revoke/<id>", "")
 	return v.Render("applications", "Applications", page)
 }
@@ -42,8 +79,12 @@ func renderApplications(v *ui.Visit, page applications) error {
 // createApplication serves POST ui/applications: it creates an access token and shows it. The
 // answer is not a redirect, because the interface returns the token only once.
 func createApplication(v *ui.Visit) error {
-	page := applications{Name: v.Field("name"), Expires: v.Field("expires"), EndsWithPassword: v.Field("endsWithPassword") != ""}
-	made, err := makeToken(v, page, time.Now())
+	page := applications{form: form{
+		Name: v.Field("name"), Expires: v.Field("expires"), EndsWithPassword: v.Field("endsWithPassword") != "",
+		Writes: v.Field("writes"), Keeps: v.Field("keeps") != "",
+		Project: v.Field("project"), Types: v.Field("types"), Addresses: v.Field("addresses"),
+	}}
+	made, err := makeToken(v, page.form, time.Now())
 	if refused, err := ui.AsError(err); err != nil {
 		return err
 	} else if refused != nil {
@@ -51,27 +92,49 @@ func createApplication(v *ui.Visit) error {
 		return renderApplications(v, page)
 	}
 	v.Writer.Header().Set("Cache-Control", "no-store")
-	return renderApplications(v, applications{New: &made})
+	return renderApplications(v, applications{New: &made, form: newForm(time.Now())})
 }
 
 // makeToken creates the access token of a form. Errors: *ui.Error.
-func makeToken(v *ui.Visit, form applications, now time.Time) (made ui.Token, err error) {
-	if form.Name == "" {
+func makeToken(v *ui.Visit, f form, now time.Time) (made ui.Token, err error) {
+	if f.Name == "" {
 		return made, &ui.Error{Status: http.StatusBadRequest, Message: "Write the name of the program."}
 	}
-	body := map[string]any{"name": form.Name}
-	if form.Expires != "" {
-		if body["expires"], err = expiry(form.Expires, now); err != nil {
+	body := map[string]any{"name": f.Name, "expires": "never", "bounds": f.bounds()}
+	if f.Expires != "" {
+		if body["expires"], err = expiry(f.Expires, now); err != nil {
 			return made, err
 		}
 	}
-	if form.EndsWithPassword {
+	if f.EndsWithPassword {
 		body["endsWithPassword"] = true
 	}
 	if err = v.Once(); err == nil {
 		err = v.API.Post("api/tokens", body, &made)
 	}
 	return made, err
+}
+
+// bounds returns the limits that the form sets.
+func (f *form) bounds() ui.Bounds {
+	b := ui.Bounds{Writes: f.Writes, Deletes: !f.Keeps, Types: listed(f.Types), Addresses: listed(f.Addresses)}
+	if b.Writes == "" {
+		b.Writes = "all"
+	}
+	if f.Project != "" {
+		b.Projects = []string{f.Project}
+	}
+	return b
+}
+
+// listed returns the entries of a list with commas; nil: there are none.
+func listed(text string) (all []string) {
+	for one := range strings.SplitSeq(text, ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // expiry parses a day, at whose start the token expires, or an instant. Errors: *ui.Error.

@@ -13,12 +13,13 @@ var templateFiles embed.FS
 func Pages() ui.Set {
 	return ui.Set{
 		Pages: map[string]ui.Page{
-			"GET /ui/profile":       showProfile,
-			"POST /ui/profile":      changeProfile,
-			"POST /ui/password":     changePassword,
-			"GET /ui/applications":  showApplications,
-			"POST /ui/applications": createApplication,
-			"POST /ui/revoke/{id}":  revokeApplication,
+			"GET /ui/profile":           showProfile,
+			"POST /ui/profile":          changeProfile,
+			"POST /ui/password":         changePassword,
+			"GET /ui/applications":      showApplications,
+			"GET /ui/applications/{id}": showApplication,
+			"POST /ui/applications":     createApplication,
+			"POST /ui/revoke/{id}":      revokeApplication,
 		},
 		Open: map[string]ui.Page{
 			"GET /ui/sign-in":   showSignIn,

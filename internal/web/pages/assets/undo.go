@@ -30,8 +30,9 @@ type undoPage struct {
 	words     ui.Words
 }
 
-// undoChoice says what to take back: one change of one asset, or a whole write.
-type undoChoice struct{ Asset, Moment, Request string }
+// undoChoice says what to take back: one change of one asset, a whole write, or what an access token
+// has written since a time.
+type undoChoice struct{ Asset, Moment, Request, By, Since string }
 
 // undoneAsset is an asset with the changes that the undo makes.
 type undoneAsset struct {
@@ -90,6 +91,9 @@ func (c *undoChoice) body() map[string]any {
 	if c.Request != "" {
 		return map[string]any{"requestId": c.Request}
 	}
+	if c.By != "" {
+		return map[string]any{"by": c.By, "since": c.Since}
+	}
 	moment, _ := strconv.ParseInt(c.Moment, 10, 64)
 	return map[string]any{"asset": c.Asset, "moment": moment}
 }
@@ -99,6 +103,12 @@ func readChoice(param func(string) string) (c undoChoice, err error) {
 	if c.Request = param("request"); c.Request != "" {
 		if _, err := uuid.Parse(c.Request); err != nil {
 			return c, &ui.Error{Status: http.StatusBadRequest, Message: "request is the id of a write."}
+		}
+		return c, nil
+	}
+	if c.By, c.Since = param("by"), param("since"); c.By != "" {
+		if _, err := uuid.Parse(c.By); err != nil {
+			return c, &ui.Error{Status: http.StatusBadRequest, Message: "by is the id of an access token."}
 		}
 		return c, nil
 	}
@@ -144,7 +154,7 @@ func (p *undoPage) fill(v *ui.Visit, a *undoPreview) error {
 	p.Conflicts = a.Conflicts.List[:min(len(a.Conflicts.List), maxUndone)]
 	p.Hidden, p.Failures, p.Kept = a.Conflicts.Hidden, a.Failures.List[:min(len(a.Failures.List), maxUndone)], a.NotUndone
 	p.Unlisted = a.Conflicts.Count - p.Hidden - len(p.Conflicts)
-	if p.Request == "" && len(a.Requests.IDs) == 1 {
+	if p.Asset != "" && len(a.Requests.IDs) == 1 {
 		p.Whole = ui.Link("", "/ui/undo", "request", a.Requests.IDs[0])
 	}
 	var oids, tags []string
@@ -258,7 +268,7 @@ func undo(v *ui.Visit) error {
 		to = done.AssetsModified.OidTokens[0]
 	}
 	if to == "" {
-		return v.Redirect("/ui/undo?request=" + c.Request + "&done=same")
+		return v.Redirect(ui.Link("", "/ui/undo", "request", c.Request, "by", c.By, "since", c.Since, "done", "same"))
 	}
 	return v.Redirect(assetLink(to, "tab", "history", "done", "undone"))
 }

@@ -1,0 +1,1 @@
+ALTER TABLE `access_token` ADD COLUMN `bounds` TEXT;
