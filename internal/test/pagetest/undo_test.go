@@ -1,6 +1,8 @@
 package pagetest
 
 import (
+	"bytes"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -53,5 +55,83 @@ func TestUndo(t *testing.T) {
 	b.open(assetPage(other))
 	if shown := b.text("main"); !strings.Contains(shown, "Pay by invoice") {
 		t.Errorf("the other story is %q", shown)
+	}
+}
+
+// TestATokenAndItsLimits creates an access token with limits, opens its page, and takes back what it has written.
+func TestATokenAndItsLimits(t *testing.T) {
+	t.Parallel()
+	browser(t)
+	s := serve(t, "sqlite")
+	s.send(object{"AssetType": "Scope", "Name": "Till", "Parent": "Scope:0", "BeginDate": "2026-01-01"})
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	b.open("/alds/ui/applications")
+	b.fill("[name=name]", "Triage")
+	eval[any](b, `[...document.querySelector("[name=project]").options].find(o => o.text == "Till").selected = true`)
+	b.fill("[name=types]", "Story, Defect")
+	b.click("[name=keeps]")
+	b.screenshot("applications-form")
+	if status := b.submit("form[action$=applications]"); status != http.StatusOK {
+		t.Fatalf("%d: %s", status, b.text("main"))
+	}
+	token := b.text("#token")
+	project := s.find(object{"from": "Scope", "where": object{"Name": "Till"}})
+	s.write(token, object{"AssetType": "Story", "Name": "Made by a program", "Scope": project})
+
+	b.open("/alds/ui/applications")
+	b.screenshot("applications-tokens")
+	if status := b.follow(`tbody a[href*="/ui/applications/"]`); status != http.StatusOK {
+		t.Fatalf("%d: %s", status, b.html())
+	}
+	b.screenshot("application")
+	for _, want := range []string{"It deletes nothing.", "Projects: Till", "Types: Story, Defect."} {
+		if shown := b.text("main"); !strings.Contains(shown, want) {
+			t.Errorf("the page does not show %q: %s", want, shown)
+		}
+	}
+	for _, what := range append(overflows(b), unreached(b)...) {
+		t.Error(what)
+	}
+	for _, v := range violations(b) {
+		t.Error(v)
+	}
+	b.follow(`main a[href*="/ui/undo"]`)
+	b.screenshot("application-undo")
+	if shown := b.text("main"); !strings.Contains(shown, "Made by a program") {
+		t.Errorf("the page shows %q", shown)
+	}
+	b.submit("main form")
+	if left := s.find(object{"from": "Story", "where": object{"Name": "Made by a program"}}); left != "" {
+		t.Errorf("%s is still there", left)
+	}
+}
+
+// find returns the Oid of the first asset that a query finds, or "".
+func (s *site) find(query object) string {
+	s.t.Helper()
+	var rows [][]struct {
+		Oid string `json:"_oid"`
+	}
+	if s.post("/query.v1", query, &rows); len(rows[0]) == 0 {
+		return ""
+	}
+	return rows[0][0].Oid
+}
+
+// write sends a command with an access token.
+func (s *site) write(token string, command object) {
+	s.t.Helper()
+	text, err := json.Marshal(command)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.base+"/api/asset", bytes.NewReader(text))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	if body := s.read(req); !bytes.Contains(body, []byte(`"count":1`)) {
+		s.t.Fatalf("%s: %s", text, body)
 	}
 }

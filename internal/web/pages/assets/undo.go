@@ -86,6 +86,12 @@ func (p *undoPage) InConflict() bool {
 	return len(p.Conflicts) > 0 || p.Hidden > 0 || len(p.Failures) > 0
 }
 
+// SinceTime returns the time since which the changes of an access token are taken back.
+func (c *undoChoice) SinceTime() time.Time {
+	at, _ := time.Parse(time.RFC3339, c.Since)
+	return at
+}
+
 // body returns the body of a request to the interface.
 func (c *undoChoice) body() map[string]any {
 	if c.Request != "" {
@@ -109,6 +115,9 @@ func readChoice(param func(string) string) (c undoChoice, err error) {
 	if c.By, c.Since = param("by"), param("since"); c.By != "" {
 		if _, err := uuid.Parse(c.By); err != nil {
 			return c, &ui.Error{Status: http.StatusBadRequest, Message: "by is the id of an access token."}
+		}
+		if _, err := time.Parse(time.RFC3339, c.Since); err != nil {
+			return c, &ui.Error{Status: http.StatusBadRequest, Message: "since is an instant such as 2027-01-31T12:00:00Z."}
 		}
 		return c, nil
 	}
