@@ -111,7 +111,11 @@ func (s sight) follows(t *Table, types []*meta.Type, from []*meta.Seen) Expr {
 	alts = nil
 	others := All{}
 	for _, w := range rule.Only {
-		alts = append(alts, s.leadsToViewer(t, w))
+		viewer := s.leadsToViewer(t, w)
+		if s.limited() {
+			viewer = All{viewer, x}
+		}
+		alts = append(alts, viewer)
 		others = append(others, negate(s.leads(t, w, nil)))
 	}
 	return append(alts, append(others, x))

@@ -115,13 +115,19 @@ func TestBoundsThatAreRefused(t *testing.T) {
 		`[]`, `"none"`, `{"write": "none"}`, `{"writes": "some"}`, `{"writes": ""}`, `{"writes": 1}`, `{"deletes": "no"}`,
 		`{"projects": "Scope:1010"}`, `{"projects": []}`, `{"projects": [1010]}`, `{"projects": ["Scope:9999"]}`, `{"projects": ["Story:1010"]}`,
 		`{"projects": ["Scope:1010:1"]}`, `{"projects": ["Scope:1012"]}`, `{"projects": ["Scope:0"]}`, `{"types": []}`, `{"types": ["Member"]}`, `{"types": ["Story "]}`,
-		`{"types": ["StoryStatus"]}`, `{"addresses": []}`, `{"addresses": ["localhost"]}`, `{"addresses": ["10.0.0.0/33"]}`,
+		`{"types": ["StoryStatus"]}`, `{"addresses": []}`, `{"addresses": ["localhost"]}`, `{"addresses": ["10.0.0.0/33"]}`, `{"addresses": ["fe80::1%eth0"]}`, `{"addresses": ["::ffff:10.0.0.0/90"]}`,
 		`{"addresses": [` + strings.Repeat(`"10.0.0.1", `, maxBounds) + `"10.0.0.1"]}`,
 	} {
 		_, err := w.s.MakeToken(t.Context(), w.basic("cara"), w.who(w.basic("cara")), []byte(`{"name": "x", "bounds": `+bounds+`}`), false)
 		if fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%s: %v", bounds, err)
 		}
+	}
+	for name, b := range map[string]BoundsView{
+		"projects": {Writes: "all", Projects: []string{}}, "types": {Writes: "all", Types: []string{}}, "addresses": {Writes: "all", Addresses: []string{}},
+	} {
+		_, err := w.s.CreateToken(t.Context(), "cara", TokenOptions{Name: "x", Bounds: &b})
+		w.wantKind("no "+name+" at the command line", err, fault.Invalid, name+" must have at least one entry")
 	}
 	_, err := w.s.MakeToken(t.Context(), w.basic("cara"), w.who(w.basic("cara")), []byte(`{"session": true, "bounds": {"writes": "none"}}`), false)
 	w.wantKind("a session", err, fault.Invalid, "A session has no bounds: leave out bounds")
@@ -135,12 +141,12 @@ func TestBoundsThatAreRefused(t *testing.T) {
 func TestATokenIsBoundToAddresses(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := owners(t, d)
-		token := w.made(w.basic("cara"), `{"name": "x", "bounds": {"addresses": ["192.0.2.7", "10.0.0.9/8", "2001:db8::/32"]}}`)
-		if got := strings.Join(token.Bounds.Addresses, " "); got != "192.0.2.7/32 10.0.0.0/8 2001:db8::/32" {
+		token := w.made(w.basic("cara"), `{"name": "x", "bounds": {"addresses": ["192.0.2.7", "10.0.0.9/8", "2001:db8::/32", "::ffff:198.51.100.0/120"]}}`)
+		if got := strings.Join(token.Bounds.Addresses, " "); got != "192.0.2.7/32 10.0.0.0/8 2001:db8::/32 198.51.100.0/24" {
 			t.Errorf("the addresses are %s", got)
 		}
 		for address, accepted := range map[string]bool{
-			"192.0.2.7": true, "::ffff:192.0.2.7": true, "10.255.0.1": true, "2001:db8::1": true, "2001:db8::1%eth0": true,
+			"192.0.2.7": true, "::ffff:192.0.2.7": true, "10.255.0.1": true, "2001:db8::1": true, "2001:db8::1%eth0": true, "198.51.100.9": true,
 			"192.0.2.8": false, "11.0.0.1": false, "2001:db9::1": false, "": false, "unix": false,
 		} {
 			_, err := w.s.Bearer(trail.With(t.Context(), trail.Origin{Address: address}), token.Token)
@@ -160,4 +166,24 @@ func TestTheLastDayOfAToken(t *testing.T) {
 	if v := w.made(w.basic("cara"), `{"name": "x", "expires": "never"}`); v.Expires != nil {
 		t.Errorf("a token that never ends: %+v", v)
 	}
+}
+
+// TestAProjectLeavesTheBounds checks that a running request ends when a project is moved out of the
+// bounds of its token.
+func TestAProjectLeavesTheBounds(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		w := owners(t, d)
+		w.tree()
+		token := w.made(w.basic("admin"), `{"name": "x", "bounds": {"projects": ["Scope:1010"]}}`)
+		l := w.bearer(token.Token)
+		a := w.who(l)
+		w.exec("UPDATE scope_closure SET until_moment = 2 WHERE descendant_id = 1011 AND ancestor_id = 1010")
+		w.s.RolesChanged(false)
+		if now := w.who(l); len(now.Scopes) != 1 {
+			t.Fatalf("the next request reads %v", now.Scopes)
+		}
+		if err := w.s.check(t.Context(), l, a, 0); fault.KindOf(err) != fault.Denied {
+			t.Errorf("the running request goes on: %v", err)
+		}
+	})
 }

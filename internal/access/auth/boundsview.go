@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"slices"
 	"strings"
@@ -70,14 +71,13 @@ func (v *BoundsView) set(key string, n *document.Node) (err error) {
 	return err
 }
 
-// texts reads a list of texts. null: no list. An empty list is refused, because it could mean
-// nothing or everything.
+// texts reads a list of texts. null: no list.
 func texts(key string, n *document.Node) ([]string, error) {
 	if n.Kind == document.Null {
 		return nil, nil
 	}
-	if n.Kind != document.List || len(n.Items) == 0 {
-		return nil, fault.Invalidf(n.At, "%s must be a list with at least one entry", key)
+	if n.Kind != document.List {
+		return nil, fault.Invalidf(n.At, "%s must be a list of texts", key)
 	}
 	list := make([]string, len(n.Items))
 	for i := range n.Items {
@@ -107,6 +107,9 @@ func (s *Service) boundsOf(ctx context.Context, who Actor, v *BoundsView) (*Boun
 	for name, list := range map[string][]string{"projects": v.Projects, "types": v.Types, "addresses": v.Addresses} {
 		if len(list) > maxBounds {
 			return nil, fault.Invalidf(fault.NoPlace, "%s may have at most %d entries", name, maxBounds)
+		}
+		if list != nil && len(list) == 0 { // it could mean nothing or everything
+			return nil, fault.Invalidf(fault.NoPlace, "%s must have at least one entry", name)
 		}
 	}
 	var err error
@@ -160,19 +163,29 @@ func errNoProject(text string) error {
 	return fault.Invalidf(fault.NoPlace, "Invalid project: %s (wanted: the Oid of a Scope that you see)", text)
 }
 
-// prefix reads an IP address or a network.
+// prefix reads an IP address without a zone, or a network. IPv4 addresses within IPv6 become IPv4
+// addresses, as the addresses of clients do.
 func prefix(text string) (netip.Prefix, error) {
-	if strings.Contains(text, "/") {
-		p, err := netip.ParsePrefix(text)
+	if !strings.Contains(text, "/") {
+		a, err := netip.ParseAddr(text)
+		if err == nil && a.Zone() != "" {
+			err = errors.New("an address with a zone")
+		}
+		a = a.Unmap()
+		return netip.PrefixFrom(a, a.BitLen()), err
+	}
+	p, err := netip.ParsePrefix(text)
+	if err != nil || !p.Addr().Is4In6() {
 		return p.Masked(), err
 	}
-	a, err := netip.ParseAddr(text)
-	if err != nil {
-		return netip.Prefix{}, err
+	if p.Bits() < inIPv6 {
+		return p, errors.New("a network of IPv4 addresses within IPv6 that has others, too")
 	}
-	a = a.Unmap().WithZone("")
-	return netip.PrefixFrom(a, a.BitLen()), nil
+	return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-inIPv6).Masked(), nil
 }
+
+// inIPv6 is the number of bits before an IPv4 address that is written as an IPv6 address.
+const inIPv6 = 96
 
 // viewOf returns bounds as clients see them; nil: none.
 func (s *Service) viewOf(b *Bounds) *BoundsView {
@@ -192,12 +205,12 @@ func (s *Service) viewOf(b *Bounds) *BoundsView {
 	return v
 }
 
-// limitable returns the names of the types that bounds may name: types whose assets belong to
-// projects, projects, and types above them.
+// limitable returns the names of the types that bounds may name: projects, types whose assets belong
+// to projects, and types above them.
 func limitable(m *meta.Model) map[string]bool {
 	names := map[string]bool{}
 	for _, t := range m.Types {
-		if len(t.Concrete) != 1 || t.Concrete[0] != t || !t.IsOfProjects() && !t.Secured.Self {
+		if len(t.Concrete) != 1 || t.Concrete[0] != t || !t.IsOfProjects() && !t.Secured.Self && t.Rights.Lies == nil {
 			continue
 		}
 		for _, up := range t.Ancestors() {

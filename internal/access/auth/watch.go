@@ -122,6 +122,12 @@ func (s *Service) check(ctx context.Context, l Login, who Actor, age time.Durati
 			return gone(err)
 		}
 	}
+	if who.Bounds != nil {
+		var err error
+		if now, err = s.bounded(ctx, now, who.Bounds); err != nil {
+			return err
+		}
+	}
 	if s.roles.lost(who, now.Actor) {
 		return fault.Deniedf("The rights of the member have changed")
 	}

@@ -207,6 +207,9 @@ func fillService(variant int, leak string) func(t *testing.T, s *service) {
 			p = &script{s: s}
 			caps(p, h, part)
 			if part == 2 && leak != "" {
+				lee := p.of("lee") // sees these without the project, too
+				h.make(p, "Note", attrs{"Name": h.word(), "Content": h.word(), "Asset": h.must(p, "Story"), "Personal": true, "CreatedBy": lee})
+				h.make(p, "Message", attrs{"Name": h.word(), "Asset": h.must(p, "Story"), "Recipients": []any{lee}})
 				for name := range callers {
 					p.run(s.oids["vault"], "AssignMemberWithRole", attrs{"Member": s.oids[name], "Role": leak, "IsOwner": false})
 				}

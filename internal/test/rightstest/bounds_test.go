@@ -34,7 +34,7 @@ var boundRows = []struct{ route, path, body, want string }{
 	{"POST api/asset", "api/asset?plan={plan of story}", ``, "403 200 200 200 200 401"},
 	{"POST api/asset", "api/asset?plan={plan of deletion}", ``, "403 200 404 200 200 401"},
 	{"POST api/asset", "api/asset?previewOnly=true", `{"from": "{story}", "update": {"Name": "new"}}`, "200 200 200 200 200 401"},
-	{"GET api/asset/:requestId", "api/asset/{later}", ``, "200 200 200 200 200 401"},
+	{"GET api/asset/:requestId", "api/asset/{later}", ``, "404 404 404 404 404 401"},
 	{"POST api/undo", "api/undo", `{"requestId": "{write}"}`, "403 403 200 200 200 401"},
 	{"POST api/undo", "api/undo", `{"requestId": "{creation}"}`, "403 403 403 200 200 401"},
 	{"POST api/undo", "api/undo", `{"requestId": "{write of other}"}`, "403 403 200 409 200 401"},

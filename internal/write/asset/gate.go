@@ -24,7 +24,7 @@ func (g *gate) check(ctx context.Context, c *Command, target *row) error {
 	if err := g.checkDefinitions(c, target); err != nil {
 		return err
 	}
-	if err := g.checkBounds(); err != nil {
+	if err := g.checkBounds(ctx, target); err != nil {
 		return err
 	}
 	if g.s.who.Admin {

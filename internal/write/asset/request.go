@@ -197,6 +197,9 @@ func (e *Engine) Answer(
 func (e *Engine) AnswerAfter(
 	ctx context.Context, who auth.Actor, req Request, once requests.Identity, prepare func() error, fn func(*Session) ([]byte, error),
 ) ([]byte, error) {
+	if err := who.Bounds.Write(req.Planned); err != nil && !req.Trial {
+		return nil, err
+	}
 	entry, answer, err := e.Requests.Begin(ctx, who.Member, req.ID, once)
 	if entry == nil {
 		return answer, err

@@ -138,7 +138,7 @@ func (a *Async) accept(ctx context.Context, who auth.Actor, r Request, once requ
 		return Accepted{}, fmt.Errorf("encode the options of a request: %w", err)
 	}
 	if r.Preview { // the key is for the request that writes
-		once = requests.Identity{}
+		once = requests.Identity{Token: who.Token}
 	}
 	text := slices.Concat(head, []byte{'\n'}, r.Body)
 	s, err := a.store.Accept(ctx, who.Member, once, text, commands)
@@ -156,10 +156,14 @@ func (a *Async) accept(ctx context.Context, who auth.Actor, r Request, once requ
 // Progress returns the response object of a request. If the request is done, the object is its
 // answer, otherwise its current state.
 // Errors: fault.NotFound for the request of another member, unless the caller is a system
-// administrator. If the whole request was refused, Progress returns the error of the request.
+// administrator, and for a token with bounds for every request that it has not sent. If the whole request was refused, Progress returns the error of the request.
 func (a *Async) Progress(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
 	s, err := a.store.Find(ctx, id)
-	if fault.KindOf(err) == fault.NotFound || err == nil && s.Member != who.Member && !who.Admin {
+	mayRead := s.Member == who.Member || who.Admin
+	if who.Bounds != nil { // the answer may contain what the token does not read
+		mayRead = s.Member == who.Member && s.Token == who.Token
+	}
+	if fault.KindOf(err) == fault.NotFound || err == nil && !mayRead {
 		return nil, fault.NotFoundf("Not Found")
 	}
 	if err != nil {

@@ -101,6 +101,9 @@ func (e *Execution) StoreAnswer(ctx context.Context, tx *db.Tx, answer []byte) e
 func (s *Store) insert(tx *db.Tx, member int64, identity Identity, row *requestRow) error {
 	now := time.Now()
 	row.ActorID, row.BodyHash = member, identity.Hash
+	if identity.Token != "" {
+		row.TokenID = &identity.Token
+	}
 	row.CreatedAt, row.ExpiresAt = now.UnixMicro(), now.Add(s.Retention).UnixMicro()
 	if identity.Key != "" {
 		row.IdemKey = &identity.Key

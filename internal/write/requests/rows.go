@@ -11,6 +11,7 @@ import (
 type requestRow struct {
 	ID                   string `gorm:"primaryKey"`
 	ActorID              int64
+	TokenID              *string // access token with which the request was sent
 	IdemKey              *string
 	BodyHash             string
 	Status               int
@@ -44,6 +45,9 @@ func (r *requestRow) state(ctx context.Context) (State, error) {
 	s := State{
 		ID: r.ID, Member: r.ActorID, Created: time.UnixMicro(r.CreatedAt), Commands: r.Commands,
 		Executed: r.Executed, Done: r.Status != waiting, Processing: r.Processing,
+	}
+	if r.TokenID != nil {
+		s.Token = *r.TokenID
 	}
 	answer, err := decompress(ctx, r.Answer)
 	if r.Status == refused && err == nil {

@@ -64,6 +64,7 @@ func New(d *db.DB) *Store {
 type Identity struct {
 	Key   string // Idempotency-Key, unique per member; empty for none
 	Hash  string // hash of the body, 64 hexadecimal digits; another body with the same key is refused
+	Token string // id of the access token with which the request was sent; empty: none
 	Claim *Claim // claim of a request that was accepted earlier; nil for a new request
 }
 
@@ -71,6 +72,7 @@ type Identity struct {
 type State struct {
 	ID         string
 	Member     int64
+	Token      string // id of the access token with which it was sent; empty: none
 	Created    time.Time
 	Commands   int    // number of commands of an accepted request
 	Executed   int    // how many of them the steps up to now have executed; see Claim.Continue
@@ -116,7 +118,7 @@ func (s *Store) findByKey(ctx context.Context, member int64, id Identity) (State
 // the answer. The last parameter is a function that restricts the query to the request.
 func (s *Store) find(ctx context.Context, answer string, which func(*gorm.DB) *gorm.DB) (row requestRow, found State, err error) {
 	err = s.db.Gorm(ctx).Scopes(which).Where("status = ? OR body_hash <> ? AND expires_at > ?", waiting, isPlan, time.Now().UnixMicro()).
-		Select("id, actor_id, created_at, commands, executed, status, " + answer + ", body_hash, status = 0 AND owner IS NOT NULL AND lease > " + s.db.Dialect.NowMicros + " AS processing").
+		Select("id, actor_id, token_id, created_at, commands, executed, status, " + answer + ", body_hash, status = 0 AND owner IS NOT NULL AND lease > " + s.db.Dialect.NowMicros + " AS processing").
 		Take(&row).Error
 	if err != nil {
 		return row, State{}, err

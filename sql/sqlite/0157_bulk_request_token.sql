@@ -1,0 +1,1 @@
+ALTER TABLE "bulk_request" ADD COLUMN "token_id" TEXT;
