@@ -38,6 +38,7 @@ var operationsRows = []row{
 		{begins: "bin/api token list", prints: `nightly import`, after: `TOKEN_ID=$(bin/api token list --member loader | grep -oE '[0-9a-f]{8}-[0-9a-f-]{27}' | head -1)`},
 		{begins: "bin/api token revoke", after: `bin/api token list --member loader`, prints: `revoked`},
 	}},
+	{begins: "bin/api token create", prints: `(?m)^\d+\.[A-Za-z0-9+/=]{40,}$`},
 	{begins: "bin/api password", types: "choose-a-third", after: "ADMIN=choose-a-third; until_ok ask GET api/system; printf choose-another | bin/api password --member admin; ADMIN=choose-another; until_ok ask GET api/system"},
 	{begins: "bin/standalone password", not: "there is no standalone here; its command is that of the api"},
 	{begins: "GET api/audit", prints: `LoginChanged`},
