@@ -1,10 +1,8 @@
 package faulttest
 
 import (
-	"math/rand/v2"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +16,7 @@ import (
 // again.
 func TestProcessesWaitForTheirDatabase(t *testing.T) {
 	together(t)
-	addr := quietAddr(t)
+	addr := testproc.FreeAddr(t)
 	s := newSite(t, "ALDS_ADDR="+addr)
 	s.base = "http://" + addr + "/alds"
 	s.mariadb.Kill()
@@ -66,19 +64,4 @@ func TestProcessesWaitForTheirDatabase(t *testing.T) {
 	}
 	t.Logf("both are not ready %s after the end of MariaDB (aim: 2 s)", time.Since(killed).Round(time.Millisecond))
 	s.mariadb.Start()
-}
-
-// quietAddr returns a free address whose port is outside the usual range of client ports. So no client
-// connection can use this port before the api listens on it.
-func quietAddr(t *testing.T) string {
-	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(20_000+rand.IntN(10_000)))
-		if err == nil {
-			defer l.Close()
-			return l.Addr().String()
-		}
-	}
-	t.Fatal("no port is free")
-	return ""
 }
