@@ -25,9 +25,9 @@ const (
 // any. nil: the token may do all that its member may do. The JSON form is stored.
 // Spec: interface 5.10.
 type Bounds struct {
-	Writes   Writes  `json:"writes,omitempty"`
-	Kept     bool    `json:"kept,omitempty"`     // true: nothing may be deleted
-	Projects []int64 `json:"projects,omitempty"` // stored ids; the token reads and writes only in these projects and below; nil: in all
+	Writes    Writes  `json:"writes,omitempty"`
+	NoDeletes bool    `json:"noDeletes,omitempty"` // true: nothing may be deleted
+	Projects  []int64 `json:"projects,omitempty"`  // stored ids; the token reads and writes only in these projects and below; nil: in all
 	// Types has the names of the types that the token writes, and of which it reads assets that
 	// belong to projects. A type includes the types below it. nil: all types.
 	Types     []string       `json:"types,omitempty"`
@@ -39,7 +39,7 @@ func (b *Bounds) LimitsReading() bool { return b != nil && (b.Projects != nil ||
 
 // Reads reports whether the bounds allow reading assets of a type.
 func (b *Bounds) Reads(t *meta.Type) bool {
-	return b == nil || b.Types == nil || !t.IsOfProjects() || t.IsOneOf(b.Types)
+	return b == nil || t.IsReadWith(b.Types)
 }
 
 // Changes reports whether the bounds allow changing assets of a type. What belongs to the whole

@@ -85,7 +85,7 @@ func TestLimitsOfWriting(t *testing.T) {
 		{none, true, true, "Story Defect Member Scope", "Story Defect Member Scope"},
 		{&Bounds{Writes: NoWrites}, false, false, "Story Defect Member Scope", "Story Defect Scope"},
 		{&Bounds{Writes: PlannedWrites}, false, true, "Story Defect Member Scope", "Story Defect Scope"},
-		{&Bounds{Kept: true}, true, true, "Story Defect Member Scope", "Story Defect Scope"},
+		{&Bounds{NoDeletes: true}, true, true, "Story Defect Member Scope", "Story Defect Scope"},
 		{&Bounds{Types: []string{"Story"}}, true, true, "Story Member Scope", "Story"},
 		{&Bounds{Types: []string{"PrimaryWorkitem"}}, true, true, "Story Defect Member Scope", "Story Defect"},
 	} {

@@ -96,7 +96,7 @@ func (s *Service) boundsOf(ctx context.Context, who Actor, v *BoundsView) (*Boun
 	if v == nil {
 		return nil, nil //nolint:nilnil // nil: no bounds
 	}
-	b := &Bounds{Kept: !v.Deletes}
+	b := &Bounds{NoDeletes: !v.Deletes}
 	switch v.Writes {
 	case everything:
 	case string(PlannedWrites), string(NoWrites):
@@ -129,7 +129,7 @@ func (s *Service) boundsOf(ctx context.Context, who Actor, v *BoundsView) (*Boun
 		}
 		b.Addresses = append(b.Addresses, p)
 	}
-	if b.Writes == AllWrites && !b.Kept && b.Projects == nil && b.Types == nil && b.Addresses == nil {
+	if b.Writes == AllWrites && !b.NoDeletes && b.Projects == nil && b.Types == nil && b.Addresses == nil {
 		return nil, nil //nolint:nilnil // nil: no bounds
 	}
 	return b, nil
@@ -192,7 +192,7 @@ func (s *Service) viewOf(b *Bounds) *BoundsView {
 	if b == nil {
 		return nil
 	}
-	v := &BoundsView{Writes: string(b.Writes), Deletes: !b.Kept, Types: b.Types}
+	v := &BoundsView{Writes: string(b.Writes), Deletes: !b.NoDeletes, Types: b.Types}
 	if b.Writes == AllWrites {
 		v.Writes = everything
 	}

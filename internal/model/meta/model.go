@@ -373,6 +373,12 @@ func (t *Type) IsOfProjects() bool {
 	return t.Secured.Via != "" || !t.Seen.IsZero() && !t.Seen.Shared
 }
 
+// IsReadWith reports whether an access token that is limited to some types reads assets of t. Such a
+// token reads what belongs to no project. nil: all types.
+func (t *Type) IsReadWith(types []string) bool {
+	return types == nil || !t.IsOfProjects() || t.IsOneOf(types)
+}
+
 // Ancestors returns t and every type above it, nearest first.
 func (t *Type) Ancestors() []*Type {
 	var all []*Type

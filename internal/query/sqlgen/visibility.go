@@ -38,11 +38,6 @@ type Visibility struct {
 	Types     []string // types whose assets of projects the member reads, with the types below; nil: all types
 }
 
-// reads reports whether the access token allows reading assets of a type.
-func (v Visibility) reads(t *meta.Type) bool {
-	return v.Types == nil || !t.IsOfProjects() || t.IsOneOf(v.Types)
-}
-
 // Hidden is what is known about hidden projects. A project is hidden if it, or one above it,
 // is deleted.
 type Hidden struct {
@@ -70,7 +65,7 @@ func (v Visibility) alwaysHolds(x query.Expr) bool {
 	case query.SeesMember:
 		return (v.All || v.AllMembers) && x.By == nil
 	case query.OfReadType:
-		return !slices.ContainsFunc(x.T.Of, func(t *meta.Type) bool { return !v.reads(t) })
+		return !slices.ContainsFunc(x.T.Of, func(t *meta.Type) bool { return !t.IsReadWith(v.Types) })
 	case query.NotHidden:
 		return v.Hidden.none(x.T)
 	case query.Any:
@@ -96,7 +91,7 @@ func (e *emitter) visible(x query.Visible) {
 
 // ofReadType writes the condition that the access token allows reading assets of the type of a row.
 func (e *emitter) ofReadType(x query.OfReadType) {
-	types := slices.DeleteFunc(slices.Clone(x.T.Of), func(t *meta.Type) bool { return !e.Visibility.reads(t) })
+	types := slices.DeleteFunc(slices.Clone(x.T.Of), func(t *meta.Type) bool { return !t.IsReadWith(e.Visibility.Types) })
 	switch len(types) {
 	case len(x.T.Of):
 		e.write("1 = 1")

@@ -12,5 +12,8 @@
 // hidden in one of the services. The comparison leaves out only values that the service generates: UUIDs,
 // and times within the run (see blank).
 //
+// TestBoundsHide sends the same requests for members who could read and write the hidden projects, with
+// access tokens that are bound to the visible ones.
+//
 //	go test ./internal/test/hiddentest -hidden.requests 20000 -hidden.seed 7
 package hiddentest

@@ -178,7 +178,7 @@ func TestBoundsHide(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			if testing.Short() && dialect != "sqlite" {
-				t.Skip("long tier only: the SQL of bounds is the same on both")
+				t.Skip("long tier only: the same on another database")
 			}
 			p := startPair(t, dialect, "Role:4", seedOf(t))
 			for _, s := range p.services {

@@ -70,7 +70,7 @@ func TestATokenAndItsLimits(t *testing.T) {
 	b.fill("[name=name]", "Triage")
 	eval[any](b, `[...document.querySelector("[name=project]").options].find(o => o.text == "Till").selected = true`)
 	b.fill("[name=types]", "Story, Defect")
-	b.click("[name=keeps]")
+	b.click("[name=noDeletes]")
 	b.screenshot("applications-form")
 	if status := b.submit("form[action$=applications]"); status != http.StatusOK {
 		t.Fatalf("%d: %s", status, b.text("main"))

@@ -14,6 +14,7 @@
 //	world_test.go    creates everything in the service
 //	run_test.go      runs the cells and compares how they end
 //	told_test.go     attributes that show members their rights
+//	bounds_test.go   what access tokens with bounds may do, by each route
 //	definition_test.go  who may define custom attributes and lists
 //	service_test.go  the service and its clients
 //

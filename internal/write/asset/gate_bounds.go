@@ -56,7 +56,7 @@ func (g *gate) withinBounds(ctx context.Context, w *row) error {
 		return mayNotChange(w.typ)
 	}
 	isDeleted := w.cur.code == meta.StateDeleted && (w.creating() || w.before.code != meta.StateDeleted)
-	if isDeleted && b.Kept {
+	if isDeleted && b.NoDeletes {
 		return fault.Deniedf("The access token may not delete")
 	}
 	if b.Projects == nil {

@@ -25,7 +25,7 @@ type form struct {
 	Name, Expires             string
 	EndsWithPassword          bool
 	Writes                    string // all, plans or none
-	Keeps                     bool   // true: the token deletes nothing
+	NoDeletes                 bool   // true: the token deletes nothing
 	Project, Types, Addresses string // empty: all; types and addresses are lists with commas
 }
 
@@ -81,7 +81,7 @@ func renderApplications(v *ui.Visit, page applications) error {
 func createApplication(v *ui.Visit) error {
 	page := applications{form: form{
 		Name: v.Field("name"), Expires: v.Field("expires"), EndsWithPassword: v.Field("endsWithPassword") != "",
-		Writes: v.Field("writes"), Keeps: v.Field("keeps") != "",
+		Writes: v.Field("writes"), NoDeletes: v.Field("noDeletes") != "",
 		Project: v.Field("project"), Types: v.Field("types"), Addresses: v.Field("addresses"),
 	}}
 	made, err := makeToken(v, page.form, time.Now())
@@ -117,7 +117,7 @@ func makeToken(v *ui.Visit, f form, now time.Time) (made ui.Token, err error) {
 
 // bounds returns the limits that the form sets.
 func (f *form) bounds() ui.Bounds {
-	b := ui.Bounds{Writes: f.Writes, Deletes: !f.Keeps, Types: listed(f.Types), Addresses: listed(f.Addresses)}
+	b := ui.Bounds{Writes: f.Writes, Deletes: !f.NoDeletes, Types: listed(f.Types), Addresses: listed(f.Addresses)}
 	if b.Writes == "" {
 		b.Writes = "all"
 	}
