@@ -110,6 +110,21 @@ func (p planning) Apply(ctx context.Context, who auth.Actor, id string) ([]byte,
 	return again(ctx, p.s, p.e, func(e *engines) ([]byte, error) { return e.plan.Apply(ctx, who, id) })
 }
 
+// Propose keeps a plan as a proposal.
+func (p planning) Propose(ctx context.Context, who auth.Actor, body []byte, yaml bool) ([]byte, error) {
+	return again(ctx, p.s, p.e, func(e *engines) ([]byte, error) { return e.plan.Propose(ctx, who, body, yaml) })
+}
+
+// Renew gives a proposal another plan.
+func (p planning) Renew(ctx context.Context, who auth.Actor, proposal string, body []byte, yaml bool) ([]byte, error) {
+	return again(ctx, p.s, p.e, func(e *engines) ([]byte, error) { return e.plan.Renew(ctx, who, proposal, body, yaml) })
+}
+
+// Show returns the effect of a proposal.
+func (p planning) Show(ctx context.Context, who auth.Actor, proposal string) ([]byte, error) {
+	return p.e.plan.Show(ctx, who, proposal)
+}
+
 // writer implements httpapi.Writes. Each write changes one asset.
 type writer struct {
 	*rest.Engine

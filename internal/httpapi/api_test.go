@@ -28,7 +28,7 @@ const maxBody = 1 << 10
 
 func newAPI(e engines, log io.Writer) *API {
 	a := New(fixed(Engines{
-		Credentials: e, Bulk: e, Undo: undoer{e}, Queries: e, Writes: e, Roles: e, Tags: e, Activity: e, Changes: e, Webhooks: e, Tokens: e, Audit: e, System: systems{e},
+		Credentials: e, Bulk: e, Undo: undoer{e}, Plans: planner{e}, Queries: e, Writes: e, Roles: e, Tags: e, Activity: e, Changes: e, Webhooks: e, Tokens: e, Audit: e, System: systems{e},
 		Metadata: e, Localization: texts{e}, Attachments: e, Configuration: describe.NewConfiguration("1.2.3.4", 100, "Mix", "Mix"),
 	}), Options{
 		Instance: "alds", MaxBody: maxBody, Log: slog.New(slog.NewJSONHandler(log, nil)),
@@ -73,6 +73,10 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/alds/api/asset", "from: Story", `bulk yaml=true preview=false from: Story`},
 		{"POST", "/alds/api/undo?comment='back'", "{}", `undo preview=false comment=back key= moment=0 yaml=false {}`},
 		{"POST", "/alds/api/undo?previewOnly=true", "requestId: x", `undo preview=true comment= key= moment=0 yaml=true requestId: x`},
+		{"POST", "/alds/api/proposals", `{"plan": "x"}`, `propose yaml=false {"plan": "x"}`},
+		{"GET", "/alds/api/proposals/Proposal:7", "", `effect of Proposal:7`},
+		{"POST", "/alds/api/proposals/Proposal:7", "", `renew Proposal:7 yaml=false `},
+		{"POST", "/alds/api/proposals/Proposal:7", "plan: x", `renew Proposal:7 yaml=true plan: x`},
 		{"POST", "/alds/query.v1", `{"from": "Story"}`, `rows of Story`},
 		{"POST", "/alds/query.v1/", `{"from": "Story"}`, `rows of Story`},
 		{"GET", "/alds/query.v1", `{"from": "Story"}`, `rows of Story`},

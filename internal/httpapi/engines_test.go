@@ -161,6 +161,29 @@ func (u undoer) AcceptUndo(ctx context.Context, who auth.Actor, r undo.Request) 
 	return u.Accept(ctx, who, bulk.Request{Body: r.Body, Key: r.Key})
 }
 
+// planner answers what concerns plans and proposals.
+type planner struct{ engines }
+
+func (p planner) Make(context.Context, auth.Actor, bulk.Request) ([]byte, error) {
+	return p.say("plan")
+}
+
+func (p planner) Apply(_ context.Context, _ auth.Actor, id string) ([]byte, error) {
+	return p.say("apply %s", id)
+}
+
+func (p planner) Propose(_ context.Context, _ auth.Actor, body []byte, yaml bool) ([]byte, error) {
+	return p.say("propose yaml=%v %s", yaml, body)
+}
+
+func (p planner) Renew(_ context.Context, _ auth.Actor, proposal string, body []byte, yaml bool) ([]byte, error) {
+	return p.say("renew %s yaml=%v %s", proposal, yaml, body)
+}
+
+func (p planner) Show(_ context.Context, _ auth.Actor, proposal string) ([]byte, error) {
+	return p.say("effect of %s", proposal)
+}
+
 // systems is a fake of System. It is a separate type, because engines already has other methods
 // with the same names.
 type systems struct{ engines }

@@ -61,6 +61,9 @@ func Routes() []Route {
 		{Methods: post, Path: "api/asset", Bounded: true, handle: (*API).runBulk},
 		{Methods: get, Path: "api/asset/:requestId", handle: (*API).bulkProgress},
 		{Methods: post, Path: "api/undo", Bounded: true, handle: (*API).undoWrites},
+		{Methods: post, Path: "api/proposals", Bounded: true, handle: (*API).propose},
+		{Methods: get, Path: "api/proposals/:oid", handle: (*API).showProposal},
+		{Methods: post, Path: "api/proposals/:oid", Bounded: true, handle: (*API).renewProposal},
 		{Methods: search, Path: "query.v1", handle: (*API).runQuery},
 
 		{Methods: get, Path: "rest-1.v1/Data/:type", handle: (*API).readPath},

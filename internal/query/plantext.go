@@ -63,6 +63,9 @@ func folded(x Expr) Expr {
 		case Values:
 			return ColumnOf{x.T, "folded"}
 		case Audit:
+			if x.Name == "reason" { // an Oid, which has no stored folded form
+				return Folded{X: x}
+			}
 			return Folded{x, x.T, ""}
 		}
 		return Folded{x, x.T, x.Name}

@@ -103,18 +103,24 @@ func (l *level) system(t *Table, a *meta.Attr) Expr {
 		}
 		return ifPresent(t, BoolInt{Compare{"=", ColumnOf{t, "until_moment"}, Num{forever}}})
 	case "ChangeComment", "MyLastChangeComment":
-		return comment(ColumnOf{t, "audit_id"})
-	case "CreateComment":
+		return ofWrite(ColumnOf{t, "audit_id"}, "comment")
+	case "ChangeReason", "MyLastChangeReason":
+		return ofWrite(ColumnOf{t, "audit_id"}, "reason")
+	case "CreateComment", "CreateReason":
+		name := "comment"
+		if a.Name == "CreateReason" {
+			name = "reason"
+		}
 		v := versionOf(t, "moment", ColumnOf{t, "created_moment"})
-		return comment(Scalar{&Select{From: v, Cells: []Expr{ColumnOf{v, "audit_id"}}}})
+		return ofWrite(Scalar{&Select{From: v, Cells: []Expr{ColumnOf{v, "audit_id"}}}}, name)
 	case "RetireComment":
-		return comment(next(t, "audit_id"))
+		return ofWrite(next(t, "audit_id"), "comment")
 	case "RetireDate", "RetireDateUTC":
 		return next(t, "changed_at")
 	case "ClosedDate":
 		return closing(t, "changed_at")
-	case "CreateReason", "ChangeReason", "MyLastChangeReason", "RetireReason":
-		return Null{} // a reason is never recorded
+	case "RetireReason":
+		return ofWrite(next(t, "audit_id"), "reason")
 	case "Days":
 		var end Expr = Clock{} // a current version has no end
 		if t.When.Mode != Now {
@@ -185,16 +191,16 @@ func closing(t *Table, column string) Expr {
 	}}
 }
 
-// comment returns the comment of the audit whose id is the expression audit. If audit is always
-// NULL, comment returns NULL instead of a sub-select, because in a distinct count, MySQL counts a
+// ofWrite returns a column of the audit whose id is the expression audit. If audit is always
+// NULL, ofWrite returns NULL instead of a sub-select, because in a distinct count, MySQL counts a
 // sub-select that never has a row as one value.
-func comment(audit Expr) Expr {
+func ofWrite(audit Expr, column string) Expr {
 	if isNull(audit) {
 		return Null{}
 	}
 	a := &Table{Kind: Audit}
 	a.Key = Compare{"=", ColumnOf{a, "id"}, audit}
-	return Scalar{&Select{From: a, Cells: []Expr{ColumnOf{a, "comment"}}}}
+	return Scalar{&Select{From: a, Cells: []Expr{ColumnOf{a, column}}}}
 }
 
 // aggregate returns one value over all values at the end of a path. Deleted assets count unless a

@@ -16,9 +16,20 @@ type Writes string
 
 // The values of Writes.
 const (
-	AllWrites     Writes = ""      // as the member may
-	PlannedWrites Writes = "plans" // only by carrying out plans
-	NoWrites      Writes = "none"
+	AllWrites      Writes = ""          // as the member may
+	PlannedWrites  Writes = "plans"     // only by carrying out plans
+	ProposedWrites Writes = "proposals" // only by keeping plans as proposals, for others to carry out
+	NoWrites       Writes = "none"
+)
+
+// Way is the way in which a request writes.
+type Way int
+
+// The ways: with its own commands, by carrying a plan out, by keeping a plan as a proposal.
+const (
+	Directly Way = iota
+	ByPlan
+	ByProposal
 )
 
 // Bounds are the limits of an access token. They take rights away from the member and never give
@@ -48,15 +59,16 @@ func (b *Bounds) Changes(t *meta.Type) bool {
 	return b == nil || (t.Rights.Kind == nil || !t.Rights.Kind.System) && (b.Types == nil || t.IsOneOf(b.Types))
 }
 
-// Write returns an error if the bounds forbid a request that writes. planned is true if the request
-// carries a plan out.
+// Write returns an error if the bounds forbid a request that writes in some way.
 // Errors: fault.Denied.
-func (b *Bounds) Write(planned bool) error {
+func (b *Bounds) Write(way Way) error {
 	switch {
-	case b == nil || b.Writes == AllWrites || b.Writes == PlannedWrites && planned:
+	case b == nil || b.Writes == AllWrites || b.Writes == PlannedWrites && way != Directly || b.Writes == ProposedWrites && way == ByProposal:
 		return nil
 	case b.Writes == PlannedWrites:
 		return fault.Deniedf("The access token writes only by plans")
+	case b.Writes == ProposedWrites:
+		return fault.Deniedf("The access token may only propose")
 	}
 	return fault.Deniedf("The access token may only read")
 }

@@ -79,20 +79,23 @@ func TestLimitsOfWriting(t *testing.T) {
 	var none *Bounds
 	for _, c := range []struct {
 		bounds         *Bounds
-		writes, plans  bool
+		ways           string // in which the token may write
 		reads, changes string
 	}{
-		{none, true, true, "Story Defect Member Scope", "Story Defect Member Scope"},
-		{&Bounds{Writes: NoWrites}, false, false, "Story Defect Member Scope", "Story Defect Scope"},
-		{&Bounds{Writes: PlannedWrites}, false, true, "Story Defect Member Scope", "Story Defect Scope"},
-		{&Bounds{NoDeletes: true}, true, true, "Story Defect Member Scope", "Story Defect Scope"},
-		{&Bounds{Types: []string{"Story"}}, true, true, "Story Member Scope", "Story"},
-		{&Bounds{Types: []string{"PrimaryWorkitem"}}, true, true, "Story Defect Member Scope", "Story Defect"},
+		{none, "directly by plan by proposal", "Story Defect Member Scope", "Story Defect Member Scope"},
+		{&Bounds{Writes: NoWrites}, "", "Story Defect Member Scope", "Story Defect Scope"},
+		{&Bounds{Writes: PlannedWrites}, "by plan by proposal", "Story Defect Member Scope", "Story Defect Scope"},
+		{&Bounds{Writes: ProposedWrites}, "by proposal", "Story Defect Member Scope", "Story Defect Scope"},
+		{&Bounds{NoDeletes: true}, "directly by plan by proposal", "Story Defect Member Scope", "Story Defect Scope"},
+		{&Bounds{Types: []string{"Story"}}, "directly by plan by proposal", "Story Member Scope", "Story"},
+		{&Bounds{Types: []string{"PrimaryWorkitem"}}, "directly by plan by proposal", "Story Defect Member Scope", "Story Defect"},
 	} {
-		if (c.bounds.Write(false) == nil) != c.writes || (c.bounds.Write(true) == nil) != c.plans {
-			t.Errorf("%+v: %v, planned %v", c.bounds, c.bounds.Write(false), c.bounds.Write(true))
-		}
 		var reads, changes []string
+		for way, name := range map[Way]string{Directly: "directly", ByPlan: "by plan", ByProposal: "by proposal"} {
+			if (c.bounds.Write(way) == nil) != strings.Contains(c.ways, name) {
+				t.Errorf("%+v %s: %v", c.bounds, name, c.bounds.Write(way))
+			}
+		}
 		for _, name := range []string{"Story", "Defect", "Member", "Scope"} {
 			if c.bounds.Reads(typ(name)) {
 				reads = append(reads, name)

@@ -16,12 +16,15 @@ import (
 // maxBounds is the maximum number of entries of each list in the bounds of a token.
 const maxBounds = 100
 
+// proposal is the type of proposals.
+const proposal = "Proposal"
+
 // everything is how clients write AllWrites.
 const everything = "all"
 
 // BoundsView are the bounds of a token as clients see and set them. Spec: interface 5.10.
 type BoundsView struct {
-	Writes    string   `json:"writes"`  // all, plans or none
+	Writes    string   `json:"writes"`  // all, plans, proposals or none
 	Deletes   bool     `json:"deletes"` // false: nothing may be deleted
 	Projects  []string `json:"projects"`
 	Types     []string `json:"types"`
@@ -49,7 +52,7 @@ func (v *BoundsView) set(key string, n *document.Node) (err error) {
 	switch key {
 	case "writes":
 		if n.Kind != document.String && n.Kind != document.Null {
-			return fault.Invalidf(n.At, "writes must be all, plans or none")
+			return fault.Invalidf(n.At, "writes must be all, plans, proposals or none")
 		}
 		if n.Kind == document.String {
 			v.Writes = n.Text
@@ -99,10 +102,10 @@ func (s *Service) boundsOf(ctx context.Context, who Actor, v *BoundsView) (*Boun
 	b := &Bounds{NoDeletes: !v.Deletes}
 	switch v.Writes {
 	case everything:
-	case string(PlannedWrites), string(NoWrites):
+	case string(PlannedWrites), string(ProposedWrites), string(NoWrites):
 		b.Writes = Writes(v.Writes)
 	default:
-		return nil, fault.Invalidf(fault.NoPlace, "writes must be all, plans or none")
+		return nil, fault.Invalidf(fault.NoPlace, "writes must be all, plans, proposals or none")
 	}
 	for name, list := range map[string][]string{"projects": v.Projects, "types": v.Types, "addresses": v.Addresses} {
 		if len(list) > maxBounds {
@@ -121,6 +124,9 @@ func (s *Service) boundsOf(ctx context.Context, who Actor, v *BoundsView) (*Boun
 			return nil, fault.Invalidf(fault.NoPlace, "Invalid type: %s (wanted: a type whose assets belong to projects)", name)
 		}
 		b.Types = append(b.Types, name)
+	}
+	if b.Writes == ProposedWrites && b.Types != nil && !slices.Contains(b.Types, proposal) {
+		b.Types = append(b.Types, proposal) // so that the token sees its proposals
 	}
 	for _, text := range v.Addresses {
 		p, err := prefix(text)

@@ -28,6 +28,7 @@ const (
 	SettingsChanged     Kind = "SettingsChanged"
 	Imported            Kind = "Imported"
 	Undone              Kind = "Undone"   // a write has taken back other writes
+	Applied             Kind = "Applied"  // a proposal was applied
 	Repaired            Kind = "Repaired" // the command repair has repaired rows
 	Denied              Kind = "Denied"
 	Unrecorded          Kind = "Unrecorded" // events of a kind were dropped; Count is their number
@@ -36,7 +37,7 @@ const (
 // allKinds are all kinds, in the order of the documentation.
 var allKinds = []Kind{
 	SignIn, SignInRefused, LoginChanged, TokenCreated, TokenRevoked, RoleGranted, RoleEnded, DefaultRoleChanged,
-	SubscriptionCreated, SubscriptionChanged, SubscriptionDeleted, LocalizationChanged, SettingsChanged, Imported, Undone, Repaired, Denied, Unrecorded,
+	SubscriptionCreated, SubscriptionChanged, SubscriptionDeleted, LocalizationChanged, SettingsChanged, Imported, Undone, Applied, Repaired, Denied, Unrecorded,
 }
 
 // Event is one event of the audit trail. Ids are stored ids.

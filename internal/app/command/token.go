@@ -19,7 +19,7 @@ type createToken struct {
 	Name             string     `required:"" placeholder:"TEXT" help:"What the token is for."`
 	Expires          expiryFlag `placeholder:"TIME" help:"When the token expires: after a time such as 720h, on a day such as 2027-01-31 (at 00:00 UTC), or at an instant such as 2027-01-31T12:00:00Z. Or never. Default: after 90 days."`
 	EndsWithPassword bool       `help:"Revoke the token when the member's password changes."`
-	Writes           string     `enum:"all,plans,none" default:"all" help:"What the token writes: all that the member may write, only by plans, or nothing (all, plans or none). Default: all."`
+	Writes           string     `enum:"all,plans,proposals,none" default:"all" help:"What the token writes: all that the member may write, only by plans, only proposals, or nothing (all, plans, proposals or none). Default: all."`
 	NoDeletes        bool       `help:"The token deletes nothing."`
 	Project          []string   `placeholder:"OID" help:"The token reads and writes only in this project and below, such as Scope:1005. May be repeated."`
 	Type             []string   `placeholder:"TYPE" help:"The token reads and writes only assets of this type, such as Story. May be repeated."`

@@ -11,6 +11,7 @@ import (
 type Audit struct {
 	ID         int64
 	Request    string // id of the write, a UUID
+	Reason     string // the Oid of the proposal that the write applies; empty: none
 	Trace      string // traceparent of the write; empty: the write is not traced, or the caller does not need it
 	Actor      int64  // stored id of the member who made the write
 	At         int64  // when the write began, in UTC microseconds

@@ -60,7 +60,7 @@ func (p *Printer) appendCommon(b []byte, e *Event, form Form) ([]byte, error) {
 	if e.hidesInstigator {
 		by = []byte("null")
 	}
-	b = p.head(b, e.Step.Now.Moment, kind, e.Audit.At, by, e.Audit.Request, e.OID())
+	b = p.head(b, e.Step.Now.Moment, kind, e.Audit.At, by, e.Audit, e.OID())
 	for i := range e.Changes {
 		if form == Bare {
 			break
@@ -82,21 +82,25 @@ func (p *Printer) appendCommon(b []byte, e *Event, form Form) ([]byte, error) {
 func (p *Printer) Test(b []byte, webhookID string, member oid.OID, stored, at int64) []byte {
 	b = append(b, `{"webhookId":`...)
 	b = append(value.AppendString(b, webhookID), ',')
-	return append(p.head(b, 0, Test, at, p.members[stored], "", member), `],"snapshot":[]}`...)
+	return append(p.head(b, 0, Test, at, p.members[stored], &Audit{}, member), `],"snapshot":[]}`...)
 }
 
 // head appends the part of an event before its changes. The parameter by is the instigator as JSON.
-// request is the id of the write, or empty if no write made the event.
-func (p *Printer) head(b []byte, sequence int64, kind Type, at int64, by []byte, request string, target oid.OID) []byte {
+// The parameter of is the write; its Request is empty if no write made the event.
+func (p *Printer) head(b []byte, sequence int64, kind Type, at int64, by []byte, of *Audit, target oid.OID) []byte {
 	b = append(b, `"sequenceId":`...)
 	b = strconv.AppendInt(b, sequence, 10)
 	b = append(b, `,"eventType":"`...)
 	b = append(b, kind...)
 	b = append(b, `","timestamp":"`...)
 	b = value.AppendInstant(b, at)
-	if request != "" {
+	if of.Request != "" {
 		b = append(b, `","requestId":"`...)
-		b = append(b, request...)
+		b = append(b, of.Request...)
+	}
+	if of.Reason != "" {
+		b = append(b, `","reason":"`...)
+		b = append(b, of.Reason...)
 	}
 	b = append(b, `","instigator":`...)
 	b = append(b, by...)

@@ -21,6 +21,7 @@ var boundTokens = []struct{ name, bounds string }{
 	{"project", `{"projects": ["{inside}"]}`},
 	{"type", `{"types": ["Story"]}`},
 	{"away", `{"addresses": ["192.0.2.1"]}`},
+	{"proposes", `{"writes": "proposals"}`},
 }
 
 // boundRows has the requests that are sent with each of boundTokens: at least one for each route and
@@ -30,90 +31,94 @@ var boundTokens = []struct{ name, bounds string }{
 // Placeholders stand for new assets, for each request: {story} inside the project of the token {other}
 // in another project, {defect} inside, {write} the id of a request that changed {story}.
 var boundRows = []struct{ route, path, body, want string }{
-	{"POST api/asset", "api/asset?atomic=true", `{"from": "{story}", "update": {"Name": "new"}}`, "403 403 200 200 200 401"},
-	{"POST api/asset", "api/asset?plan={plan of story}", ``, "403 200 200 200 200 401"},
-	{"POST api/asset", "api/asset?plan={plan of deletion}", ``, "403 200 404 200 200 401"},
-	{"POST api/asset", "api/asset?previewOnly=true", `{"from": "{story}", "update": {"Name": "new"}}`, "200 200 200 200 200 401"},
-	{"GET api/asset/:requestId", "api/asset/{later}", ``, "404 404 404 404 404 401"},
-	{"POST api/undo", "api/undo", `{"requestId": "{write}"}`, "403 403 200 200 200 401"},
-	{"POST api/undo", "api/undo", `{"requestId": "{creation}"}`, "403 403 403 200 200 401"},
-	{"POST api/undo", "api/undo", `{"requestId": "{write of other}"}`, "403 403 200 409 200 401"},
-	{"POST api/undo", "api/undo", `{"requestId": "{write of defect}"}`, "403 403 200 200 409 401"},
-	{"POST query.v1", "query.v1", `{"from": "{story}", "select": ["Name"]}`, "200 200 200 200 200 401"},
-	{"POST query.v1", "query.v1", `{"from": "{other}", "select": ["Name"]}`, "200 200 200 200- 200 401"},
-	{"POST query.v1", "query.v1", `{"from": "{defect}", "select": ["Name"]}`, "200 200 200 200 200- 401"},
-	{"GET query.v1", "query.v1?query=", ``, "400 400 400 400 400 401"},
-	{"SEARCH query.v1", "query.v1", `{"from": "{other}", "select": ["Name"]}`, "200 200 200 200- 200 401"},
+	{"POST api/asset", "api/asset?atomic=true", `{"from": "{story}", "update": {"Name": "new"}}`, "403 403 200 200 200 401 403"},
+	{"POST api/asset", "api/asset?plan={plan of story}", ``, "403 200 200 200 200 401 403"},
+	{"POST api/asset", "api/asset?plan={plan of deletion}", ``, "403 200 404 200 200 401 403"},
+	{"POST api/asset", "api/asset?previewOnly=true", `{"from": "{story}", "update": {"Name": "new"}}`, "200 200 200 200 200 401 200"},
+	{"GET api/asset/:requestId", "api/asset/{later}", ``, "404 404 404 404 404 401 404"},
+	{"POST api/undo", "api/undo", `{"requestId": "{write}"}`, "403 403 200 200 200 401 403"},
+	{"POST api/undo", "api/undo", `{"requestId": "{creation}"}`, "403 403 403 200 200 401 403"},
+	{"POST api/undo", "api/undo", `{"requestId": "{write of other}"}`, "403 403 200 409 200 401 403"},
+	{"POST api/undo", "api/undo", `{"requestId": "{write of defect}"}`, "403 403 200 200 409 401 403"},
+	{"POST api/proposals", "api/proposals", `{"plan": "{plan of story}", "name": "p", "scope": "{inside}"}`, "403 200 200 200 403 401 200"},
+	{"POST api/proposals", "api/proposals", `{"plan": "{plan of story}", "name": "p", "scope": "{outside}"}`, "403 200 200 400 403 401 200"},
+	{"GET api/proposals/:oid", "api/proposals/{proposal of other}", ``, "200 200 200 404 404 401 200"},
+	{"POST api/proposals/:oid", "api/proposals/{proposal of other}", ``, "403 200 200 404 404 401 200"},
+	{"POST query.v1", "query.v1", `{"from": "{story}", "select": ["Name"]}`, "200 200 200 200 200 401 200"},
+	{"POST query.v1", "query.v1", `{"from": "{other}", "select": ["Name"]}`, "200 200 200 200- 200 401 200"},
+	{"POST query.v1", "query.v1", `{"from": "{defect}", "select": ["Name"]}`, "200 200 200 200 200- 401 200"},
+	{"GET query.v1", "query.v1?query=", ``, "400 400 400 400 400 401 400"},
+	{"SEARCH query.v1", "query.v1", `{"from": "{other}", "select": ["Name"]}`, "200 200 200 200- 200 401 200"},
 
-	{"GET rest-1.v1/Data/:type", "rest-1.v1/Data/Story?sel=Name", ``, "200 200 200 200 200 401"},
-	{"GET rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of story}", ``, "200 200 200 200 200 401"},
-	{"GET rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of other}", ``, "200 200 200 404 200 401"},
-	{"GET rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of defect}", ``, "200 200 200 200 404 401"},
-	{"GET rest-1.v1/Data/:type/:id/*attr", "rest-1.v1/Data/{path of other}/Name", ``, "200 200 200 404 200 401"},
-	{"POST rest-1.v1/Data/:type", "rest-1.v1/Data/Story", `{"Attributes": {"Name": {"act": "set", "value": "new"}, "Scope": {"act": "set", "value": "{inside}"}}}`, "403 403 200 200 200 401"},
-	{"POST rest-1.v1/Data/:type", "rest-1.v1/Data/Story", `{"Attributes": {"Name": {"act": "set", "value": "new"}, "Scope": {"act": "set", "value": "{outside}"}}}`, "403 403 200 400 200 401"},
-	{"POST rest-1.v1/Data/:type", "rest-1.v1/Data/Defect", `{"Attributes": {"Name": {"act": "set", "value": "new"}, "Scope": {"act": "set", "value": "{inside}"}}}`, "403 403 200 200 403 401"},
-	{"POST rest-1.v1/Data/:type", "rest-1.v1/Data/StoryStatus", `{"Attributes": {"Name": {"act": "set", "value": "new"}}}`, "403 403 403 403 403 401"},
-	{"POST rest-1.v1/Data/:type", "rest-1.v1/Data/Scope", `{"Attributes": {"Name": {"act": "set", "value": "new"}, "BeginDate": {"act": "set", "value": "2026-01-01"}, "Parent": {"act": "set", "value": "{inside}"}}}`, "403 403 200 200 403 401"},
-	{"POST rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of story}", `{"Attributes": {"Name": {"act": "set", "value": "new"}}}`, "403 403 200 200 200 401"},
-	{"POST rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of other}", `{"Attributes": {"Name": {"act": "set", "value": "new"}}}`, "403 403 200 404 200 401"},
-	{"POST rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of defect}", `{"Attributes": {"Name": {"act": "set", "value": "new"}}}`, "403 403 200 200 404 401"},
-	{"POST rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of story}?op=Delete", ``, "403 403 403 200 200 401"},
-	{"POST rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of story}", `{"Attributes": {"Scope": {"act": "set", "value": "{outside}"}}}`, "403 403 200 400 200 401"},
-	{"POST rest-1.v1/Data/:type/:id/*attr", "rest-1.v1/Data/{path of story}/Name", `new`, "405 405 405 405 405 401"},
-	{"GET rest-1.v1/Hist/:type", "rest-1.v1/Hist/Story?where=Number='none'", ``, "200 200 200 200 200 401"},
-	{"GET rest-1.v1/Hist/:type/:id", "rest-1.v1/Hist/{path of other}", ``, "200 200 200 404 200 401"},
-	{"GET rest-1.v1/New/:type", "rest-1.v1/New/Story?ctx={other}", ``, "200 200 200 400 200 401"},
-	{"GET meta.v1", "meta.v1", ``, "200 200 200 200 200 401"},
-	{"GET meta.v1/:type", "meta.v1/Story", ``, "200 200 200 200 200 401"},
-	{"GET meta.v1/:type/*attr", "meta.v1/Story/Name", ``, "200 200 200 200 200 401"},
-	{"GET loc.v1", "loc.v1?AttributeDefinition'Name'Story", ``, "200 200 200 200 200 401"},
-	{"GET loc-2.v1", "loc-2.v1", ``, "200 200 200 200 200 401"},
-	{"GET config.v1", "config.v1", ``, "200 200 200 200 200 401"},
-	{"GET assetdetail.v1", "assetdetail.v1?oid={other}", ``, "200 200 200 404 200 401"},
-	{"GET api.xsl", "api.xsl", ``, "200 200 200 200 200 401"},
-	{"GET api/localization", "api/localization", ``, "200 200 200 403 403 401"},
-	{"POST api/localization", "api/localization", `{}`, "403 403 403 403 403 401"},
-	{"GET attachment.img/:id", "attachment.img/{file of other}", ``, "200 200 200 404 404 401"},
-	{"HEAD attachment.img/:id", "attachment.img/{file of other}", ``, "200 200 200 404 404 401"},
-	{"POST attachment.img/:id", "attachment.img/{file of story}", `bytes`, "403 403 200 200 404 401"},
-	{"GET embedded.img/:id", "embedded.img/{picture of other}", ``, "200 200 200 404 404 401"},
-	{"HEAD embedded.img/:id", "embedded.img/{picture of other}", ``, "200 200 200 404 404 401"},
-	{"POST embedded.img/:id", "embedded.img/{picture of story}", `bytes`, "403 403 200 200 404 401"},
+	{"GET rest-1.v1/Data/:type", "rest-1.v1/Data/Story?sel=Name", ``, "200 200 200 200 200 401 200"},
+	{"GET rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of story}", ``, "200 200 200 200 200 401 200"},
+	{"GET rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of other}", ``, "200 200 200 404 200 401 200"},
+	{"GET rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of defect}", ``, "200 200 200 200 404 401 200"},
+	{"GET rest-1.v1/Data/:type/:id/*attr", "rest-1.v1/Data/{path of other}/Name", ``, "200 200 200 404 200 401 200"},
+	{"POST rest-1.v1/Data/:type", "rest-1.v1/Data/Story", `{"Attributes": {"Name": {"act": "set", "value": "new"}, "Scope": {"act": "set", "value": "{inside}"}}}`, "403 403 200 200 200 401 403"},
+	{"POST rest-1.v1/Data/:type", "rest-1.v1/Data/Story", `{"Attributes": {"Name": {"act": "set", "value": "new"}, "Scope": {"act": "set", "value": "{outside}"}}}`, "403 403 200 400 200 401 403"},
+	{"POST rest-1.v1/Data/:type", "rest-1.v1/Data/Defect", `{"Attributes": {"Name": {"act": "set", "value": "new"}, "Scope": {"act": "set", "value": "{inside}"}}}`, "403 403 200 200 403 401 403"},
+	{"POST rest-1.v1/Data/:type", "rest-1.v1/Data/StoryStatus", `{"Attributes": {"Name": {"act": "set", "value": "new"}}}`, "403 403 403 403 403 401 403"},
+	{"POST rest-1.v1/Data/:type", "rest-1.v1/Data/Scope", `{"Attributes": {"Name": {"act": "set", "value": "new"}, "BeginDate": {"act": "set", "value": "2026-01-01"}, "Parent": {"act": "set", "value": "{inside}"}}}`, "403 403 200 200 403 401 403"},
+	{"POST rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of story}", `{"Attributes": {"Name": {"act": "set", "value": "new"}}}`, "403 403 200 200 200 401 403"},
+	{"POST rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of other}", `{"Attributes": {"Name": {"act": "set", "value": "new"}}}`, "403 403 200 404 200 401 403"},
+	{"POST rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of defect}", `{"Attributes": {"Name": {"act": "set", "value": "new"}}}`, "403 403 200 200 404 401 403"},
+	{"POST rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of story}?op=Delete", ``, "403 403 403 200 200 401 403"},
+	{"POST rest-1.v1/Data/:type/:id", "rest-1.v1/Data/{path of story}", `{"Attributes": {"Scope": {"act": "set", "value": "{outside}"}}}`, "403 403 200 400 200 401 403"},
+	{"POST rest-1.v1/Data/:type/:id/*attr", "rest-1.v1/Data/{path of story}/Name", `new`, "405 405 405 405 405 401 405"},
+	{"GET rest-1.v1/Hist/:type", "rest-1.v1/Hist/Story?where=Number='none'", ``, "200 200 200 200 200 401 200"},
+	{"GET rest-1.v1/Hist/:type/:id", "rest-1.v1/Hist/{path of other}", ``, "200 200 200 404 200 401 200"},
+	{"GET rest-1.v1/New/:type", "rest-1.v1/New/Story?ctx={other}", ``, "200 200 200 400 200 401 200"},
+	{"GET meta.v1", "meta.v1", ``, "200 200 200 200 200 401 200"},
+	{"GET meta.v1/:type", "meta.v1/Story", ``, "200 200 200 200 200 401 200"},
+	{"GET meta.v1/:type/*attr", "meta.v1/Story/Name", ``, "200 200 200 200 200 401 200"},
+	{"GET loc.v1", "loc.v1?AttributeDefinition'Name'Story", ``, "200 200 200 200 200 401 200"},
+	{"GET loc-2.v1", "loc-2.v1", ``, "200 200 200 200 200 401 200"},
+	{"GET config.v1", "config.v1", ``, "200 200 200 200 200 401 200"},
+	{"GET assetdetail.v1", "assetdetail.v1?oid={other}", ``, "200 200 200 404 200 401 200"},
+	{"GET api.xsl", "api.xsl", ``, "200 200 200 200 200 401 200"},
+	{"GET api/localization", "api/localization", ``, "200 200 200 403 403 401 200"},
+	{"POST api/localization", "api/localization", `{}`, "403 403 403 403 403 401 403"},
+	{"GET attachment.img/:id", "attachment.img/{file of other}", ``, "200 200 200 404 404 401 200"},
+	{"HEAD attachment.img/:id", "attachment.img/{file of other}", ``, "200 200 200 404 404 401 200"},
+	{"POST attachment.img/:id", "attachment.img/{file of story}", `bytes`, "403 403 200 200 404 401 403"},
+	{"GET embedded.img/:id", "embedded.img/{picture of other}", ``, "200 200 200 404 404 401 200"},
+	{"HEAD embedded.img/:id", "embedded.img/{picture of other}", ``, "200 200 200 404 404 401 200"},
+	{"POST embedded.img/:id", "embedded.img/{picture of story}", `bytes`, "403 403 200 200 404 401 403"},
 
-	{"GET api/webhook", "api/webhook", ``, "200 200 200 403 403 401"},
-	{"POST api/webhook", "api/webhook", `{hook}`, "403 403 403 403 403 401"},
-	{"POST api/webhook/preview", "api/webhook/preview", `{hook}`, "200 200 200 403 403 401"},
-	{"GET api/webhook/delivery/:id", "api/webhook/delivery/{uuid}", ``, "404 404 404 403 403 401"},
-	{"GET api/webhook/status/:id", "api/webhook/status/{webhook}", ``, "200 200 200 403 403 401"},
-	{"GET api/webhook/deliveries/:id", "api/webhook/deliveries/{webhook}", ``, "200 200 200 403 403 401"},
-	{"POST api/webhook/delete/:id", "api/webhook/delete/{webhook}", ``, "403 403 403 403 403 401"},
-	{"POST api/webhook/test/:id", "api/webhook/test/{webhook}", ``, "403 403 403 403 403 401"},
-	{"POST api/webhook/redeliver/:id", "api/webhook/redeliver/{webhook}", `{}`, "403 403 403 403 403 401"},
-	{"GET api/webhook/:id", "api/webhook/{webhook}", ``, "200 200 200 403 403 401"},
-	{"POST api/webhook/:id", "api/webhook/{webhook}", `{"enabled": false}`, "403 403 403 403 403 401"},
+	{"GET api/webhook", "api/webhook", ``, "200 200 200 403 403 401 200"},
+	{"POST api/webhook", "api/webhook", `{hook}`, "403 403 403 403 403 401 403"},
+	{"POST api/webhook/preview", "api/webhook/preview", `{hook}`, "200 200 200 403 403 401 200"},
+	{"GET api/webhook/delivery/:id", "api/webhook/delivery/{uuid}", ``, "404 404 404 403 403 401 404"},
+	{"GET api/webhook/status/:id", "api/webhook/status/{webhook}", ``, "200 200 200 403 403 401 200"},
+	{"GET api/webhook/deliveries/:id", "api/webhook/deliveries/{webhook}", ``, "200 200 200 403 403 401 200"},
+	{"POST api/webhook/delete/:id", "api/webhook/delete/{webhook}", ``, "403 403 403 403 403 401 403"},
+	{"POST api/webhook/test/:id", "api/webhook/test/{webhook}", ``, "403 403 403 403 403 401 403"},
+	{"POST api/webhook/redeliver/:id", "api/webhook/redeliver/{webhook}", `{}`, "403 403 403 403 403 401 403"},
+	{"GET api/webhook/:id", "api/webhook/{webhook}", ``, "200 200 200 403 403 401 200"},
+	{"POST api/webhook/:id", "api/webhook/{webhook}", `{"enabled": false}`, "403 403 403 403 403 401 403"},
 
-	{"GET api/tokens", "api/tokens", ``, "200 200 200 200 200 401"},
-	{"POST api/tokens", "api/tokens", `{"name": "more"}`, "403 403 403 403 403 401"},
-	{"POST api/tokens/revoke/:id", "api/tokens/revoke/{token}", ``, "404 404 404 404 404 401"},
+	{"GET api/tokens", "api/tokens", ``, "200 200 200 200 200 401 200"},
+	{"POST api/tokens", "api/tokens", `{"name": "more"}`, "403 403 403 403 403 401 403"},
+	{"POST api/tokens/revoke/:id", "api/tokens/revoke/{token}", ``, "404 404 404 404 404 401 404"},
 
-	{"GET api/ProjectRoles/ByProject", "api/ProjectRoles/ByProject", ``, "200 200 200 200- 200 401"},
-	{"GET api/ProjectRoles/ByMember", "api/ProjectRoles/ByMember", ``, "200 200 200 200- 200 401"},
-	{"GET api/ActivityStream/:oid", "api/ActivityStream/{other}", ``, "200 200 200 404 200 401"},
-	{"GET api/ActivityStream/:oid", "api/ActivityStream/{defect}", ``, "200 200 200 200 404 401"},
-	{"GET api/changes", "api/changes?from=Story&after={before other}", ``, "200 200 200 200- 200 401"},
-	{"GET api/changes", "api/changes?from=Defect&after={before defect}", ``, "200 200 200 200 200- 401"},
-	{"GET api/audit", "api/audit", ``, "200 200 200 200 200 401"},
-	{"GET api/system", "api/system", ``, "200 200 200 403 403 401"},
-	{"GET api/system/check", "api/system/check", ``, "200 200 200 403 403 401"},
-	{"POST api/system/check", "api/system/check", ``, "403 403 403 403 403 401"},
-	{"GET api/system/settings", "api/system/settings", ``, "200 200 200 403 403 401"},
-	{"POST api/system/settings", "api/system/settings", `{}`, "403 403 403 403 403 401"},
-	{"GET api/tags", "api/tags?tag={tag of other}", ``, "200 200 200 200 200 401"},
-	{"GET api/tags/all", "api/tags/all?{other}", ``, "200 200 200 200- 200 401"},
-	{"GET api/tags/command/search", "api/tags/command/search?term={tag of defect}", ``, "200 200 200 200 200- 401"},
-	{"POST api/tags/command/merge", "api/tags/command/merge", `{"merge": ["a"], "into": "b"}`, "403 403 403 403 403 401"},
-	{"POST api/tags/command/remove", "api/tags/command/remove", `{"removeFrom": ["a"]}`, "403 403 403 403 403 401"},
+	{"GET api/ProjectRoles/ByProject", "api/ProjectRoles/ByProject", ``, "200 200 200 200- 200 401 200"},
+	{"GET api/ProjectRoles/ByMember", "api/ProjectRoles/ByMember", ``, "200 200 200 200- 200 401 200"},
+	{"GET api/ActivityStream/:oid", "api/ActivityStream/{other}", ``, "200 200 200 404 200 401 200"},
+	{"GET api/ActivityStream/:oid", "api/ActivityStream/{defect}", ``, "200 200 200 200 404 401 200"},
+	{"GET api/changes", "api/changes?from=Story&after={before other}", ``, "200 200 200 200- 200 401 200"},
+	{"GET api/changes", "api/changes?from=Defect&after={before defect}", ``, "200 200 200 200 200- 401 200"},
+	{"GET api/audit", "api/audit", ``, "200 200 200 200 200 401 200"},
+	{"GET api/system", "api/system", ``, "200 200 200 403 403 401 200"},
+	{"GET api/system/check", "api/system/check", ``, "200 200 200 403 403 401 200"},
+	{"POST api/system/check", "api/system/check", ``, "403 403 403 403 403 401 403"},
+	{"GET api/system/settings", "api/system/settings", ``, "200 200 200 403 403 401 200"},
+	{"POST api/system/settings", "api/system/settings", `{}`, "403 403 403 403 403 401 403"},
+	{"GET api/tags", "api/tags?tag={tag of other}", ``, "200 200 200 200 200 401 200"},
+	{"GET api/tags/all", "api/tags/all?{other}", ``, "200 200 200 200- 200 401 200"},
+	{"GET api/tags/command/search", "api/tags/command/search?term={tag of defect}", ``, "200 200 200 200 200- 401 200"},
+	{"POST api/tags/command/merge", "api/tags/command/merge", `{"merge": ["a"], "into": "b"}`, "403 403 403 403 403 401 403"},
+	{"POST api/tags/command/remove", "api/tags/command/remove", `{"removeFrom": ["a"]}`, "403 403 403 403 403 401 403"},
 }
 
 // TestBounds sends the requests of boundRows with each token. A route or an alias without a row fails the
@@ -264,6 +269,8 @@ func (f *fresh) value(name string) string {
 		return strings.ReplaceAll(oid, ":", "/")
 	case "plan":
 		return f.plan(change)
+	case "proposal":
+		return f.proposal(change)
 	case "plan of deletion":
 		return f.plan(attrs{"from": oid, "execute": "Delete"})
 	case "creation":
@@ -318,6 +325,21 @@ func (f *fresh) newest() string {
 		f.t.Fatalf("the end of the feed: %s", a.body)
 	}
 	return url.QueryEscape(page.Next)
+}
+
+// proposal keeps a command of the administrator as a proposal and returns its Oid.
+func (f *fresh) proposal(command attrs) string {
+	f.t.Helper()
+	var kept struct{ Plan, Proposal string }
+	a := f.ask("admin", http.MethodPost, "/api/asset?previewOnly=true&plan=true", command)
+	if err := json.Unmarshal(a.body, &kept); err == nil {
+		a = f.ask("admin", http.MethodPost, "/api/proposals", attrs{"plan": kept.Plan, "name": "p", "scope": f.given["outside"]})
+		_ = json.Unmarshal(a.body, &kept)
+	}
+	if kept.Proposal == "" {
+		f.t.Fatalf("a proposal: %s", a.body)
+	}
+	return kept.Proposal
 }
 
 // request sends a command as the administrator and returns the id of the request.

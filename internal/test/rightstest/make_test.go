@@ -20,7 +20,7 @@ type attrs map[string]any
 var makes = map[string]attrs{
 	"Story":  {"Scope": "$target", "Custom_Weight": "$n"},
 	"Defect": inScope, "Epic": inScope, "Theme": inScope, "Goal": inScope, "Issue": inScope, "Request": inScope,
-	"Environment": inScope, "RegressionPlan": inScope, "RegressionTest": inScope, "Retrospective": inScope, "TeamRoom": inScope,
+	"Environment": inScope, "RegressionPlan": inScope, "RegressionTest": inScope, "Retrospective": inScope, "TeamRoom": inScope, "Proposal": inScope,
 	"TestSet":         {"Scope": "$target", "RegressionSuite": "$suite"},
 	"RegressionSuite": {"RegressionPlan": "$plan"},
 	"Task":            {"Parent": "$story"},

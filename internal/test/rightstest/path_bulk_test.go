@@ -208,7 +208,7 @@ func (w *world) raises(m *member, from, to *project) bool {
 func (w *world) operates(m *member, typ, verb string) []*cell {
 	var all []*cell
 	for _, op := range typeNamed(typ).Ops {
-		if (op.Name == "Delete" || op.Name == "Undelete") != (verb == del) || len(op.Effect.Args) > 0 {
+		if (op.Name == "Delete" || op.Name == "Undelete") != (verb == del) || len(op.Effect.Args) > 0 || onlyByPlan[op.Name] {
 			continue
 		}
 		for _, own := range w.ownersOf(typ, m) {
@@ -232,6 +232,10 @@ func (w *world) operates(m *member, typ, verb string) []*cell {
 	}
 	return all
 }
+
+// onlyByPlan are operations that no request runs by their names: plan TestARenewedProposal and its neighbours test
+// who may apply a proposal.
+var onlyByPlan = map[string]bool{"Apply": true}
 
 // consequences maps an operation to the types of further assets that it creates.
 var consequences = map[string][]string{

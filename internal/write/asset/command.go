@@ -102,6 +102,7 @@ type Change struct {
 	After     bool
 	At        int   // byte offset of the value in the body
 	Bad       error // not nil if the value is malformed; the command fails with this error; see ErrForm
+	Internal  bool  // the service sets the value, not a client: the attribute may be read-only
 }
 
 // single returns the value of a change to a single-value attribute. {add: [x], remove: []} sets x,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/base/fault"
@@ -32,10 +33,60 @@ type Effect struct {
 	// For an attribute with several values, and for Roles: the values as texts.
 	Added, Removed []string
 
-	// Hidden is true if the caller may not see the asset, or a value. No answer shows such an effect. If only a
-	// value of a relation to one asset is hidden, there is another effect that has null in its place.
+	// What the caller may not see: the whole effect, the value before, the value after, and values of Added and
+	// Removed. Shown leaves them out.
 	Hidden               bool
-	oldHidden, newHidden bool
+	HiddenOld, HiddenNew bool
+	HiddenValues         []string
+
+	// ByCaller is the Oid of the caller if a new asset names the caller because the model says so: as its author or
+	// owner, or as the first member of a new project. It is empty otherwise. See Impersonal.
+	ByCaller string
+}
+
+// Caller stands for the caller in an effect that is the same for every caller.
+const Caller = "@caller"
+
+// Impersonal returns the effect with Caller in the place of the Oid of the caller, as far as ByCaller says so.
+func (e *Effect) Impersonal() Effect {
+	if e.ByCaller == "" {
+		return *e
+	}
+	other := *e
+	if other.New == any(e.ByCaller) {
+		other.New = Caller
+	}
+	other.Added = slices.Clone(e.Added)
+	for i, text := range other.Added {
+		if rest, ok := strings.CutPrefix(text, e.ByCaller); ok && (rest == "" || rest[0] == ' ') {
+			other.Added[i] = Caller + rest
+		}
+	}
+	return other
+}
+
+// Shown returns the effect as the caller may see it. whole is true if that is the effect itself, and some is
+// false if nothing of it may be shown.
+func (e *Effect) Shown() (shown Effect, whole, some bool) {
+	shown = *e
+	switch {
+	case e.Hidden:
+		return shown, false, false
+	case e.HiddenOld || e.HiddenNew:
+		if e.HiddenOld {
+			shown.Old = nil
+		}
+		if e.HiddenNew {
+			shown.New = nil
+		}
+		return shown, false, e.Kind == Moves || shown.Old != shown.New
+	case len(e.HiddenValues) > 0:
+		hidden := func(v string) bool { return slices.Contains(e.HiddenValues, v) }
+		shown.Added = slices.DeleteFunc(slices.Clone(e.Added), hidden)
+		shown.Removed = slices.DeleteFunc(slices.Clone(e.Removed), hidden)
+		return shown, false, len(shown.Added)+len(shown.Removed) > 0
+	}
+	return shown, true, true
 }
 
 // EffectKind says what an Effect is about.
@@ -198,7 +249,13 @@ type effectWriter struct {
 
 // effectOf returns the effect for a change, without values.
 func (w *effectWriter) effectOf(r *recorded) Effect {
-	return Effect{Asset: w.names.token(r.id), Kind: r.kind, Type: r.typ, Attr: r.attr, Hidden: w.names.hides(r.id)}
+	e := Effect{Asset: w.names.token(r.id), Kind: r.kind, Type: r.typ, Attr: r.attr, Hidden: w.names.hides(r.id)}
+	isOfScope := r.typ.Secured.Self && (r.kind == Roles || r.attr != nil && r.attr.Name == "Members")
+	isByModel := r.attr != nil && (r.attr.Default == "@caller" || r.attr.ReadOnly && r.attr.Kind == meta.Relation)
+	if w.names.made[r.id] != "" && (isOfScope || isByModel) {
+		e.ByCaller = w.names.caller
+	}
+	return e
 }
 
 // add adds the creation of an asset, or a change of an attribute.
@@ -230,54 +287,37 @@ func (w *effectWriter) add(r *recorded) {
 // setRefs sets the values of a relation to one asset, as far as they are given.
 func (w *effectWriter) setRefs(e *Effect, old, now any) {
 	if old != nil {
-		e.Old, e.oldHidden = w.names.value(old), w.names.hidesValue(old)
+		e.Old, e.HiddenOld = w.names.value(old), w.names.hidesValue(old)
 	}
 	if now != nil {
-		e.New, e.newHidden = w.names.value(now), w.names.hidesValue(now)
+		e.New, e.HiddenNew = w.names.value(now), w.names.hidesValue(now)
 	}
 }
 
-// addTo adds a value to the effect of an attribute with several values. Values that the caller may not see have
-// an effect of their own.
+// addTo adds a value to the effect of an attribute with several values.
 func (w *effectWriter) addTo(e Effect, r *recorded) {
-	text := r.text
+	text, hidden := r.text, false
 	if r.attr.Kind == meta.Relation {
-		text, e.Hidden = w.names.token(r.other), e.Hidden || w.names.hides(r.other)
+		text, hidden = w.names.token(r.other), w.names.hides(r.other)
 	}
-	for i := len(w.all) - 1; i >= 0 && w.all[i].Asset == e.Asset && w.all[i].Attr == e.Attr; i-- {
-		if w.all[i].Hidden == e.Hidden {
-			w.all[i].addValue(text, r.now == true)
-			return
-		}
+	if n := len(w.all); n > 0 && w.all[n-1].Asset == e.Asset && w.all[n-1].Attr == e.Attr {
+		e = w.all[n-1]
+		w.all = w.all[:n-1]
 	}
 	e.addValue(text, r.now == true)
+	if hidden {
+		e.HiddenValues = append(e.HiddenValues, text)
+	}
 	w.all = append(w.all, e)
 }
 
-// finished returns the effects. An effect with a value that the caller may not see is there twice: as it is, and
-// without the value.
+// finished returns the effects, with their values in order.
 func (w *effectWriter) finished() []Effect {
-	out := make([]Effect, 0, len(w.all))
-	for _, e := range w.all {
-		slices.Sort(e.Added)
-		slices.Sort(e.Removed)
-		if !e.Hidden && (e.oldHidden || e.newHidden) {
-			whole := e
-			whole.Hidden = true
-			out = append(out, whole)
-			if e.oldHidden {
-				e.Old = nil
-			}
-			if e.newHidden {
-				e.New = nil
-			}
-			if e.Kind == Changes && e.Old == e.New {
-				continue
-			}
-		}
-		out = append(out, e)
+	for i := range w.all {
+		slices.Sort(w.all[i].Added)
+		slices.Sort(w.all[i].Removed)
 	}
-	return out
+	return w.all
 }
 
 // roleEffect adds a change of the role of a member in a project.
@@ -389,6 +429,8 @@ type effectNames struct {
 	made  map[int64]string // new assets
 	known map[int64]oid.OID
 	seen  map[int64]bool
+
+	caller string // Oid of the caller
 }
 
 // namesOf reads the Oids of the assets in changes, and whether the caller sees them.
@@ -411,7 +453,9 @@ func (s *Session) namesOf(ctx context.Context, net []recorded) (*effectNames, er
 			ids = append(ids, r.other)
 		}
 	}
-	return n, n.read(ctx, s, ids)
+	err := n.read(ctx, s, append(ids, s.who.Member))
+	n.caller = n.known[s.who.Member].String()
+	return n, err
 }
 
 // read reads assets by their stored ids.

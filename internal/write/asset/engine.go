@@ -175,8 +175,10 @@ type Request struct {
 	ID      string // UUID; a second write with the same ID is refused as a conflict
 	Comment string // ChangeComment; may be empty
 	Import  bool   // creates may set who created an asset, who changed it last, and when
-	Planned bool   // carries a plan out; see auth.Bounds
 	Trial   bool   // is always rolled back, so that any access token may send it
+
+	Way      auth.Way // see auth.Bounds
+	Proposal oid.OID  // the proposal that the write applies; null: none
 }
 
 // Session is the transaction of one request. Only one goroutine may use it.

@@ -15,6 +15,7 @@ type opCode func(o *operations, ctx context.Context, w *row, op *meta.Op, args [
 
 // opCodes are the functions of operations. The key is Effect.Code.
 var opCodes = map[string]opCode{
+	"ApplyProposal":                          (*operations).applyProposal,
 	"AssignMemberWithRole":                   (*operations).assignMember,
 	"AssignToScopeWithRole":                  (*operations).assignToScope,
 	"Breakdown":                              (*operations).breakDown,

@@ -27,7 +27,7 @@ func NewRequestID() string { return uuid.Must(uuid.NewV7()).String() }
 // fault.Transient when the database is unavailable; ErrModelChanged, which is also a
 // fault.Transient.
 func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func(*Session) error) error {
-	if err := who.Bounds.Write(req.Planned); err != nil && !req.Trial {
+	if err := who.Bounds.Write(req.Way); err != nil && !req.Trial {
 		return err
 	}
 	ctx, span := tracing.Child(ctx, "write")
@@ -146,6 +146,9 @@ func (s *Session) writeAudit(ctx context.Context) error {
 	if s.last > 0 && s.e.Unwatched != nil {
 		row.Unwatched = s.e.Unwatched()
 	}
+	if !s.req.Proposal.IsNull() {
+		row.Reason = s.req.Proposal.String()
+	}
 	var err error
 	s.quiet, err = audit.Insert(ctx, s.tx, row)
 	return err
@@ -197,7 +200,7 @@ func (e *Engine) Answer(
 func (e *Engine) AnswerAfter(
 	ctx context.Context, who auth.Actor, req Request, once requests.Identity, prepare func() error, fn func(*Session) ([]byte, error),
 ) ([]byte, error) {
-	if err := who.Bounds.Write(req.Planned); err != nil && !req.Trial {
+	if err := who.Bounds.Write(req.Way); err != nil && !req.Trial {
 		return nil, err
 	}
 	entry, answer, err := e.Requests.Begin(ctx, who.Member, req.ID, once)

@@ -40,7 +40,7 @@ func (set *setter) applyChange(ctx context.Context, w *row, a *meta.Attr, ch *Ch
 	if set.rules.canImport(w, a) {
 		return set.setImported(ctx, w, a, ch)
 	}
-	if a.ReadOnly && !storedAtOtherEnd(a) {
+	if a.ReadOnly && !ch.Internal && !storedAtOtherEnd(a) {
 		return readOnly(a)
 	}
 	if a.Kind == meta.Rank {

@@ -128,7 +128,7 @@ func (a *Async) AcceptUndo(ctx context.Context, who auth.Actor, u undo.Request) 
 // accept stores a request for asynchronous execution. commands is the number of its commands; 0 if it is not
 // known yet.
 func (a *Async) accept(ctx context.Context, who auth.Actor, r Request, once requests.Identity, commands int) (Accepted, error) {
-	if err := who.Bounds.Write(false); err != nil && !r.Preview {
+	if err := who.Bounds.Write(auth.Directly); err != nil && !r.Preview {
 		return Accepted{}, err
 	}
 	r.Bounds = who.Bounds

@@ -23,10 +23,10 @@ func differences(planned, now []byte) []byte {
 	}
 	counts := map[string]int{}
 	for line := range bytes.SplitSeq(planned, []byte{'\n'}) {
-		counts[string(line)]++
+		counts[string(unmarked(line))]++
 	}
 	for line := range bytes.SplitSeq(now, []byte{'\n'}) {
-		counts[string(line)]--
+		counts[string(unmarked(line))]--
 	}
 	var list []byte
 	listed, all, hidden := 0, 0, 0
@@ -44,19 +44,19 @@ func differences(planned, now []byte) []byte {
 		}
 	}
 	for line := range bytes.SplitSeq(planned, []byte{'\n'}) {
-		if n := counts[string(line)]; n > 0 && len(line) > 0 {
-			counts[string(line)] = n - 1
+		if n := counts[string(unmarked(line))]; n > 0 && len(line) > 0 {
+			counts[string(unmarked(line))] = n - 1
 			add("planned", line)
 		}
 	}
 	for line := range bytes.SplitSeq(now, []byte{'\n'}) {
-		if n := counts[string(line)]; n < 0 && len(line) > 0 {
-			counts[string(line)] = n + 1
+		if n := counts[string(unmarked(line))]; n < 0 && len(line) > 0 {
+			counts[string(unmarked(line))] = n + 1
 			add("now", line)
 		}
 	}
 	if all == 0 {
-		return nil // only the order differs
+		return nil // only the order differs, or who may see what
 	}
 	why := value.AppendString(nil, differs)
 	b := append(append([]byte(`{"applied":false,"error":`), why...), `,"exceptions":[{"message":`...)
@@ -64,3 +64,6 @@ func differences(planned, now []byte) []byte {
 	b = strconv.AppendInt(append(b, `],"count":`...), int64(all), 10)
 	return append(strconv.AppendInt(append(b, `,"hidden":`...), int64(hidden), 10), `}}`...)
 }
+
+// unmarked returns a line of a stored effect without hiddenMark.
+func unmarked(line []byte) []byte { return bytes.TrimPrefix(line, []byte{hiddenMark}) }

@@ -8,5 +8,10 @@
 //	effect.go  the effect as lines of JSON, and its size in numbers and words
 //	differ.go  what differs between two effects
 //
-// Spec: interface 4.18.
+// A plan can be kept as a proposal, for somebody else to apply:
+//
+//	proposal.go  keeps a plan as a proposal, makes its plan anew, and applies it
+//	view.go      the effect of a proposal, as far as a member may see it
+//
+// Spec: interface 4.18, 4.19.
 package plan

@@ -19,10 +19,10 @@ import (
 
 // effect is what a request changes.
 type effect struct {
-	lines  [][]byte // one JSON object for each change, in order
-	hidden [][]byte // those that the caller may not see
-	size   size
-	kept   [][]byte // what no undo takes back, as in the answer of an undo
+	lines [][]byte // one JSON object for each change, in order, as the caller may see it
+	all   [][]byte // the whole changes, as they are stored: hiddenMark before those that the caller may not see, asset.Caller for the caller
+	size  size
+	kept  [][]byte // what no undo takes back, as in the answer of an undo
 }
 
 // size is an effect in numbers.
@@ -49,17 +49,26 @@ func newEffect(ctx context.Context, all []asset.Effect, limit int) (f effect, er
 		verb := f.size.Changed
 		shown := false
 		for i := range part {
-			e := &part[i]
-			line := appendEffect(nil, e)
+			visible, whole, some := part[i].Shown()
+			e := &visible
+			var line []byte
+			if !whole {
+				f.size.Hidden++
+				line = append(line, hiddenMark)
+			}
+			stored := part[i].Impersonal()
+			line = appendEffect(line, &stored)
 			if bytes += len(line); bytes > limit {
 				return f, fault.Invalidf(fault.NoPlace, "The effect would be larger than %d bytes.", limit)
 			}
 			if err := hold.Take(copies * int64(len(line))); err != nil {
 				return f, err
 			}
-			if e.Hidden {
-				f.hidden = append(f.hidden, line)
+			if f.all = append(f.all, line); !some {
 				continue
+			}
+			if !whole || e.ByCaller != "" {
+				line = appendEffect(nil, e)
 			}
 			f.lines, shown = append(f.lines, line), true
 			switch {
@@ -68,9 +77,9 @@ func newEffect(ctx context.Context, all []asset.Effect, limit int) (f effect, er
 			case e.Attr == nil:
 			case part[0].Kind == asset.Creates:
 				f.size.Attributes[e.Type.Name+"."+e.Attr.Name]++
-			case e.Attr.Name == "AssetState" && e.New == int64(meta.StateDeleted):
+			case e.Attr.Name == "AssetState" && isDeleted(e.New):
 				verb = f.size.Deleted
-			case e.Attr.Name == "AssetState" && e.Old == int64(meta.StateDeleted):
+			case e.Attr.Name == "AssetState" && isDeleted(e.Old):
 				verb = f.size.Restored
 			default:
 				f.size.Attributes[e.Type.Name+"."+e.Attr.Name]++
@@ -82,9 +91,11 @@ func newEffect(ctx context.Context, all []asset.Effect, limit int) (f effect, er
 			verb[part[0].Type.Name]++
 		}
 	}
-	f.size.Hidden = len(f.hidden)
 	return f, nil
 }
+
+// isDeleted reports whether a value of AssetState is that of a deleted asset.
+func isDeleted(v any) bool { return v == int64(meta.StateDeleted) || v == raw(`"Deleted"`) }
 
 // byAsset returns the effects on each asset.
 func byAsset(all []asset.Effect) func(yield func([]asset.Effect) bool) {
@@ -120,18 +131,12 @@ func (f *effect) keep(part []asset.Effect) {
 	}
 }
 
-// count returns the number of changes, with the hidden ones.
-func (f *effect) count() int { return len(f.lines) + len(f.hidden) }
-
 // hiddenMark begins the stored form of a change that the caller may not see.
 const hiddenMark = '-'
 
 // stored returns the effect in the form that is stored with a plan: a line for each change.
 func (f *effect) stored() []byte {
-	b := bytes.Join(f.lines, []byte{'\n'})
-	for _, line := range f.hidden {
-		b = append(append(append(b, '\n'), hiddenMark), line...)
-	}
+	b := bytes.Join(f.all, []byte{'\n'})
 	if f.size.Refused > 0 {
 		b = fmt.Appendf(b, "\n{\"refused\":%d}", f.size.Refused)
 	}
@@ -139,9 +144,8 @@ func (f *effect) stored() []byte {
 }
 
 // append appends the members of the answer that describe the effect.
-func (f *effect) append(b []byte, c *carried) []byte {
+func (f *effect) append(b []byte) []byte {
 	b = memory.Append(append(b, `,"effect":[`...), bytes.Join(f.lines, []byte{','}))
-	b = append(append(b, `],"refused":[`...), c.failures...)
 	b = append(append(b, `],"notUndone":[`...), bytes.Join(f.kept, []byte{','})...)
 	text, _ := json.Marshal(f.size) //nolint:errchkjson // numbers
 	b = append(append(b, `],"size":`...), text...)
@@ -190,7 +194,7 @@ func appendEffect(b []byte, e *asset.Effect) []byte {
 	case asset.Creates:
 		return append(b, `,"created":true}`...)
 	case asset.Roles:
-		b = append(b, `,"attribute":"Roles"`...)
+		b = value.AppendString(append(b, `,"attribute":`...), roles)
 		return appendLists(b, e)
 	}
 	b = value.AppendString(append(b, `,"attribute":`...), e.Attr.Name)
@@ -200,10 +204,17 @@ func appendEffect(b []byte, e *asset.Effect) []byte {
 	case e.Attr.Multi:
 		return appendLists(b, e)
 	default:
-		b = asset.AppendValue(append(b, `,"old":`...), e.Attr, e.Old)
-		b = asset.AppendValue(append(b, `,"new":`...), e.Attr, e.New)
+		b = appendValue(append(b, `,"old":`...), e.Attr, e.Old)
+		b = appendValue(append(b, `,"new":`...), e.Attr, e.New)
 	}
 	return append(b, '}')
+}
+
+func appendValue(b []byte, a *meta.Attr, v any) []byte {
+	if text, ok := v.(raw); ok {
+		return append(b, text...)
+	}
+	return asset.AppendValue(b, a, v)
 }
 
 func appendLists(b []byte, e *asset.Effect) []byte {

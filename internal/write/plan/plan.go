@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/bulk"
+	"github.com/alds-dev/alds/internal/write/requests"
 	"github.com/alds-dev/alds/internal/write/undo"
 )
 
@@ -93,17 +95,40 @@ func (e *Engine) undoing(who auth.Actor, r bulk.Request) carrier {
 // Spec: interface 4.18.
 func (e *Engine) Make(ctx context.Context, who auth.Actor, r bulk.Request) ([]byte, error) {
 	r.Preview = false
-	carry, imports, err := e.carrier(who, r)
+	c, f, told, err := e.try(ctx, who, r, who.Admin)
 	if err != nil {
 		return nil, err
 	}
-	var c carried
-	var f effect
-	told := -1
-	expect := func(context.Context, *db.Tx, int64, int64, int64, int64) (int, error) { return -1, nil }
-	if e.Expect != nil && who.Admin {
-		if expect, err = e.Expect(ctx); err != nil {
+	answer := append([]byte(`{"plan":null,"expires":null,`), c.shown...)
+	if len(f.all) > 0 {
+		id, expires, err := e.store(ctx, who, r, &f)
+		if err != nil {
 			return nil, err
+		}
+		answer = value.AppendString([]byte(`{"plan":`), id)
+		answer = value.AppendInstant(append(answer, `,"expires":"`...), expires.UnixMicro())
+		answer = append(append(answer, `",`...), c.shown...)
+	}
+	answer = append(f.append(answer), `,"refused":[`...)
+	answer = append(append(answer, c.failures...), ']')
+	if told >= 0 {
+		answer = strconv.AppendInt(append(answer, `,"subscriptions":`...), int64(told), 10)
+	}
+	return append(answer, '}'), nil
+}
+
+// try executes a request and rolls it back. counts says whether it counts the webhook subscriptions; otherwise told
+// is -1.
+func (e *Engine) try(ctx context.Context, who auth.Actor, r bulk.Request, counts bool) (c carried, f effect, told int, err error) {
+	carry, imports, err := e.carrier(who, r)
+	if err != nil {
+		return c, f, -1, err
+	}
+	told = -1
+	expect := func(context.Context, *db.Tx, int64, int64, int64, int64) (int, error) { return -1, nil }
+	if e.Expect != nil && counts {
+		if expect, err = e.Expect(ctx); err != nil {
+			return c, f, -1, err
 		}
 	}
 	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment, Import: imports, Trial: true}
@@ -123,23 +148,10 @@ func (e *Engine) Make(ctx context.Context, who auth.Actor, r bulk.Request) ([]by
 		}
 		return asset.ErrRollback
 	})
-	if !errors.Is(err, asset.ErrRollback) {
-		return nil, err
+	if errors.Is(err, asset.ErrRollback) {
+		err = nil
 	}
-	answer := append([]byte(`{"plan":null,"expires":null,`), c.shown...)
-	if f.count() > 0 {
-		id, expires, err := e.store(ctx, who, r, &f)
-		if err != nil {
-			return nil, err
-		}
-		answer = value.AppendString([]byte(`{"plan":`), id)
-		answer = value.AppendInstant(append(answer, `,"expires":"`...), expires.UnixMicro())
-		answer = append(append(answer, `",`...), c.shown...)
-	}
-	if answer = f.append(answer, &c); told >= 0 {
-		answer = strconv.AppendInt(append(answer, `,"subscriptions":`...), int64(told), 10)
-	}
-	return append(answer, '}'), nil
+	return c, f, told, err
 }
 
 // execute executes a request in a session, and returns its effect.
@@ -160,14 +172,27 @@ func (e *Engine) execute(ctx context.Context, s *asset.Session, carry carrier, i
 	return c, f, err
 }
 
-// store stores a plan. The request is stored as its options in JSON, a line break, and its body.
+// store stores a plan.
 func (e *Engine) store(ctx context.Context, who auth.Actor, r bulk.Request, f *effect) (id string, expires time.Time, err error) {
 	r.Token, r.Key = who.Token, ""
 	head, err := json.Marshal(r)
 	if err != nil {
 		return "", expires, fmt.Errorf("encode the options of a plan: %w", err)
 	}
-	return e.assets.Requests.Plan(ctx, who.Member, append(append(head, '\n'), r.Body...), f.stored(), keep)
+	return e.assets.Requests.Plan(ctx, who.Member, joined(head, r.Body), f.stored(), keep)
+}
+
+// joined returns a request as it is stored: its options in JSON, a line break, and its body.
+func joined(head, body []byte) []byte { return slices.Concat(head, []byte{'\n'}, body) }
+
+// split reads a request as it is stored. head is the JSON of its options.
+func split(stored []byte) (r bulk.Request, head []byte, err error) {
+	head, body, _ := bytes.Cut(stored, []byte{'\n'})
+	if err := json.Unmarshal(head, &r); err != nil {
+		return r, nil, fmt.Errorf("the options of a stored request: %w", err)
+	}
+	r.Body = body
+	return r, head, nil
 }
 
 // DifferError is the error of a plan whose effect would not be the same any more. Body is the answer to send.
@@ -177,24 +202,26 @@ type DifferError struct{ Body []byte }
 func (*DifferError) Error() string { return differs }
 
 // Apply carries a plan out: it executes the request and commits if the effect is that of the plan. A plan that
-// is carried out has the same answer again.
-// Errors: fault.NotFound for a plan that the member and the token have not made, or that has expired;
-// *DifferError if the effect would be another one, and nothing is changed; those of the request.
-// Spec: interface 4.18.
+// is carried out has the same answer again. The id can also be the plan of a proposal.
+// Errors: fault.NotFound for a plan that the member and the token have not made, or that has expired, and for a
+// proposal that the member does not see; *DifferError if the effect would be another one, and nothing is changed;
+// those of the request.
+// Spec: interface 4.18, 4.19.
 func (e *Engine) Apply(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
-	p, err := e.assets.Requests.FindPlan(ctx, who.Member, id)
+	switch kept, err := e.assets.Requests.FindProposal(ctx, 0, id); {
+	case err == nil:
+		return e.applyProposal(ctx, who, kept)
+	case fault.KindOf(err) != fault.NotFound:
+		return nil, err
+	}
+	p, r, head, err := e.find(ctx, who, id)
 	if err != nil {
 		return nil, err
 	}
-	head, body, _ := bytes.Cut(p.Request, []byte{'\n'})
-	var r bulk.Request
-	if err := json.Unmarshal(head, &r); err != nil {
-		return nil, fmt.Errorf("the options of plan %s: %w", id, err)
-	}
-	if r.Body = body; r.Token != who.Token {
-		return nil, fault.NotFoundf("There is no such plan")
-	}
 	if p.Done {
+		if len(r.Body) > 0 {
+			return nil, isKept(r.Body)
+		}
 		return p.Answer, nil
 	}
 	carry, imports, err := e.carrier(who, r)
@@ -203,7 +230,7 @@ func (e *Engine) Apply(ctx context.Context, who auth.Actor, id string) ([]byte, 
 	}
 	var answer []byte
 	var c carried
-	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment, Import: imports, Planned: true}
+	req := asset.Request{ID: asset.NewRequestID(), Comment: r.Comment, Import: imports, Way: auth.ByPlan}
 	err = e.assets.Write(ctx, who, req, func(s *asset.Session) error {
 		var f effect
 		var err error
@@ -223,8 +250,20 @@ func (e *Engine) Apply(ctx context.Context, who auth.Actor, id string) ([]byte, 
 		return answer, nil
 	}
 	// Another request may have carried the plan out meanwhile. Then the effect is another one now.
-	if now, findErr := e.assets.Requests.FindPlan(ctx, who.Member, id); findErr == nil && now.Done {
+	if now, _, _, findErr := e.find(ctx, who, id); findErr == nil && now.Done {
 		return now.Answer, nil
 	}
 	return nil, err
+}
+
+// find returns a plan that the member and the token have made, and its request; see split.
+// Errors: fault.NotFound.
+func (e *Engine) find(ctx context.Context, who auth.Actor, id string) (p *requests.Plan, r bulk.Request, head []byte, err error) {
+	if p, err = e.assets.Requests.FindPlan(ctx, who.Member, id); err != nil {
+		return nil, r, nil, err
+	}
+	if r, head, err = split(p.Request); err == nil && r.Token != who.Token {
+		err = fault.NotFoundf("There is no such plan")
+	}
+	return p, r, head, err
 }

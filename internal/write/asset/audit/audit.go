@@ -39,6 +39,7 @@ type Row struct {
 	Imported bool
 	Trace    string // traceparent; empty: none
 	Token    string // id of the access token of the request; empty: none
+	Reason   string // why the request changes something: the Oid of the proposal that it applies; empty: none
 
 	// Model is the generation that the model must have at the commit; 0: any generation.
 	Model int64
@@ -54,12 +55,15 @@ type Row struct {
 // statement or from the commit.
 // Errors: fault.Conflict for a second request with the same id; see RefusesModel.
 func Insert(ctx context.Context, tx *db.Tx, r Row) (quiet bool, err error) {
-	var comment, folded, trace, token any
+	var comment, folded, trace, token, reason any
 	if r.Trace != "" {
 		trace = r.Trace
 	}
 	if r.Token != "" {
 		token = r.Token
+	}
+	if r.Reason != "" {
+		reason = r.Reason
 	}
 	if r.Comment != "" {
 		comment = r.Comment
@@ -73,11 +77,11 @@ func Insert(ctx context.Context, tx *db.Tx, r Row) (quiet bool, err error) {
 	}
 
 	from, unwatched := r.generations()
-	args := append([]any{r.ID, r.Request, r.Member, comment, folded, r.First, r.Last, imported, trace, token}, unwatched...)
+	args := append([]any{r.ID, r.Request, r.Member, comment, folded, r.First, r.Last, imported, trace, token, reason}, unwatched...)
 	insert := `INSERT INTO audit` +
-		` (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, imported, traceparent, token_id,` +
+		` (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, imported, traceparent, token_id, reason,` +
 		` generation, fan_state)` +
-		` SELECT ?, ?, ?, ` + tx.Dialect().NowMicros + `, ?, ?, ?, ?, ?, ?, ?, ` + from
+		` SELECT ?, ?, ?, ` + tx.Dialect().NowMicros + `, ?, ?, ?, ?, ?, ?, ?, ?, ` + from
 	if tx.Dialect().Returning {
 		err = tx.QueryRow(ctx, insert+` RETURNING fan_state <> 0`, args...).Scan(&quiet)
 	} else { // the statement goes to the database server together with the next statement

@@ -1,0 +1,1 @@
+ALTER TABLE `audit` ADD COLUMN `reason` VARCHAR(64) NULL;
