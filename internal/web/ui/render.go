@@ -150,6 +150,8 @@ var notices = map[string]string{
 	"removed":  "The sample is removed.",
 	"changed":  "The password is changed. All other sessions have ended.",
 	"done":     "Done.",
+	"applied":  "Applied. It is in the history, and an undo takes it back.",
+	"renewed":  "Tried again. This is what the proposal would change now.",
 	"undone":   "Undone. It is in the history, and can be undone itself.",
 	"same":     "Nothing was different.",
 	"attached": "The file is attached.",

@@ -64,6 +64,8 @@ func limits(v *ui.Visit, b *ui.Bounds) (all []string, err error) {
 	switch b.Writes {
 	case "none":
 		all = append(all, "It only reads.")
+	case "proposals":
+		all = append(all, "It only proposes changes, which others apply.")
 	case "plans":
 		all = append(all, "It writes only by plans.")
 	}

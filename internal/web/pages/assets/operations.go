@@ -24,7 +24,7 @@ type assetArgument struct {
 // not offer readers to inactivate themselves, because that would end their sign-in.
 func (v *assetView) offer(reader string) {
 	for _, o := range v.kind.Operations {
-		if v.Oid == reader && o.Name == "Inactivate" {
+		if v.Oid == reader && o.Name == "Inactivate" || v.kind.Token == proposalType && o.Name == "Apply" { // it has a form of its own
 			continue
 		}
 		label := v.words.Of(ui.OperationTag(v.kind.Token, o.Name))

@@ -21,6 +21,8 @@ func Pages() ui.Set {
 			"POST /ui/asset/{oid}":        editAsset,
 			"POST /ui/asset/{oid}/attach": attachToAsset,
 			"POST /ui/asset/{oid}/run":    operateOnAsset,
+			"POST /ui/asset/{oid}/apply":  applyProposal,
+			"POST /ui/asset/{oid}/renew":  renewProposal,
 			"GET /ui/undo":                showUndo,
 			"POST /ui/undo":               undo,
 		},

@@ -28,7 +28,8 @@ type assetView struct {
 	Operations  []assetOperation
 	NotNow      []string // operations that cannot run now
 	Parts       []making // links that create parts of the asset
-	Message     string   // why a form was refused
+	Proposal    *proposal
+	Message     string // why a form was refused
 }
 
 // making is a link that creates an asset.
@@ -65,6 +66,9 @@ func showRead(v *ui.Visit, o oid.OID, refused string) error {
 			return err
 		}
 		if err := readAround(v, &view); err != nil {
+			return err
+		}
+		if view.Proposal, err = readProposal(v, a); err != nil {
 			return err
 		}
 	}

@@ -68,11 +68,16 @@ type undoPreview struct {
 	}
 	Failures  struct{ List []undoFailure }
 	NotUndone []undoKept
-	Changes   []struct {
-		Asset, Attribute string
-		Old, New         any
-		Added, Removed   []string
-	}
+	Changes   []effectChange
+}
+
+// effectChange is a change of one attribute of an asset. A plan has also the creation of an asset, and the asset that
+// comes next after a new rank.
+type effectChange struct {
+	Asset, Attribute string
+	Old, New, Next   any
+	Added, Removed   []string
+	Created          bool
 }
 
 // maxUndone limits the assets, and the conflicts, that the page shows.
@@ -175,7 +180,7 @@ func (p *undoPage) fill(v *ui.Visit, a *undoPreview) error {
 				continue
 			}
 		}
-		oids = append(append(append(oids, c.Asset, texts(c.Old), texts(c.New)), c.Added...), c.Removed...)
+		oids = append(append(append(oids, c.Asset, texts(c.Old), texts(c.New), texts(c.Next)), c.Added...), c.Removed...)
 		tags = append(tags, attributeTag(c.Asset, c.Attribute))
 	}
 	for _, c := range p.Conflicts {
@@ -210,9 +215,15 @@ func (p *undoPage) fill(v *ui.Visit, a *undoPreview) error {
 			i = len(p.Assets)
 			at[c.Asset], p.Assets = i, append(p.Assets, undoneAsset{Oid: c.Asset})
 		}
+		if c.Created {
+			continue
+		}
 		one := undoneChange{p.words.Of(attributeTag(c.Asset, c.Attribute)), p.shown(texts(c.Old)), p.shown(texts(c.New))}
 		if c.Added != nil || c.Removed != nil {
 			one.Old, one.New = p.names(c.Removed), p.names(c.Added)
+		}
+		if c.Next != nil {
+			one.New = "before " + p.shown(texts(c.Next))
 		}
 		p.Assets[i].Changes = append(p.Assets[i].Changes, one)
 	}

@@ -18,7 +18,7 @@ import (
 // auditKinds are the kinds of events. Spec: interface 4.9.
 var auditKinds = []string{
 	"SignIn", "SignInRefused", "LoginChanged", "TokenCreated", "TokenRevoked", "RoleGranted", "RoleEnded", "DefaultRoleChanged",
-	"SubscriptionCreated", "SubscriptionChanged", "SubscriptionDeleted", "LocalizationChanged", "SettingsChanged", "Imported", "Undone", "Repaired", "Denied", "Unrecorded",
+	"SubscriptionCreated", "SubscriptionChanged", "SubscriptionDeleted", "LocalizationChanged", "SettingsChanged", "Imported", "Undone", "Applied", "Repaired", "Denied", "Unrecorded",
 }
 
 // auditEvent is an event as the interface lists it.
@@ -54,7 +54,7 @@ func (e *auditEvent) UnmarshalJSON(text []byte) error {
 
 // Write returns the id of the write that an event is about, or an empty text.
 func (e *auditEvent) Write() string {
-	if e.Kind == "Imported" || e.Kind == "Undone" {
+	if e.Kind == "Imported" || e.Kind == "Undone" || e.Kind == "Applied" {
 		return e.Request
 	}
 	return ""

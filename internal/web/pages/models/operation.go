@@ -152,6 +152,8 @@ var effects = map[string]string{
 	"ShallowCopy":                            "Makes a copy of it alone.",
 	"MakeTemplate":                           "The state becomes Template.",
 	"Split":                                  "Makes a copy that takes over the tasks and tests that are not closed.",
+	"Apply":                                  "Carries out what the proposal shows; the state becomes Closed. The page of the proposal does it.",
+	"Decline":                                "The state becomes Closed, and nothing is carried out.",
 	"Breakdown":                              "Makes an Epic of its values; the state becomes Broken Down.",
 	"StoryToEpic":                            "Makes an Epic of its values; the state becomes Broken Down.",
 	"EpicToStory":                            "The state becomes Active again; the epic is deleted. Only while nothing hangs below the epic.",
