@@ -126,7 +126,7 @@ func text(name, v string) asset.Change {
 }
 
 // retry executes a request once more and rolls it back. Errors: those of the request; fault.Invalid if it changes
-// nothing.
+// nothing, or if one of its commands is refused.
 func (e *Engine) retry(ctx context.Context, who auth.Actor, r bulk.Request) (f effect, told int, err error) {
 	_, f, told, err = e.try(ctx, who, r, true)
 	switch {
@@ -229,12 +229,8 @@ func (e *Engine) seenProposal(ctx context.Context, who auth.Actor, token string)
 	if err != nil || o.Type != proposalType || o.Moment != 0 {
 		return o, nil, fault.NotFoundf("There is no such proposal")
 	}
-	found, err := e.assets.Lookup(ctx, e.assets.DB(), who, []oid.OID{o})
-	if err != nil {
+	if err := e.checkSeen(ctx, who, o); err != nil {
 		return o, nil, err
-	}
-	if k, ok := found[o]; !ok || k.Deleted {
-		return o, nil, fault.NotFoundf("There is no such proposal")
 	}
 	t, ok := e.assets.Model().Type(proposalType)
 	if !ok {
@@ -245,6 +241,19 @@ func (e *Engine) seenProposal(ctx context.Context, who auth.Actor, token string)
 		return o, nil, nil
 	}
 	return o, kept, err
+}
+
+// checkSeen returns an error for a proposal that does not exist, is deleted, or that the actor does not see.
+// Errors: fault.NotFound.
+func (e *Engine) checkSeen(ctx context.Context, who auth.Actor, o oid.OID) error {
+	found, err := e.assets.Lookup(ctx, e.assets.DB(), who, []oid.OID{o})
+	if err != nil {
+		return err
+	}
+	if k, ok := found[o]; !ok || k.Deleted {
+		return fault.NotFoundf("There is no such proposal")
+	}
+	return nil
 }
 
 // Show returns the effect of a proposal as far as the actor may see it, as JSON.
@@ -276,16 +285,18 @@ func (e *Engine) Show(ctx context.Context, who auth.Actor, token string) ([]byte
 
 // applyProposal carries the commands of a proposal out with the rights of the actor, if their effect is that of
 // the proposal, and marks the proposal as applied.
-// Errors: fault.NotFound for a proposal that the actor does not see; fault.Conflict if it got another plan meanwhile;
-// *DifferError; those of the request.
+// Errors: fault.NotFound for a proposal that the actor does not see; fault.Denied if the actor does not see all that it
+// changes; fault.Conflict if it got another plan meanwhile; *DifferError; those of the request.
 func (e *Engine) applyProposal(ctx context.Context, who auth.Actor, kept *requests.Proposal) ([]byte, error) {
 	t, ok := e.assets.Model().Type(proposalType)
 	if !ok {
 		return nil, asset.UnknownType(proposalType)
 	}
-	o, _, err := e.seenProposal(ctx, who, oid.OID{Type: proposalType, ID: t.Shown(kept.Asset)}.String())
-	if err != nil {
-		return nil, fault.NotFoundf("There is no such plan")
+	o := oid.OID{Type: proposalType, ID: t.Shown(kept.Asset)}
+	if err := e.checkSeen(ctx, who, o); fault.KindOf(err) == fault.NotFound {
+		return nil, fault.NotFoundf("There is no such plan") // as for a plan that does not exist
+	} else if err != nil {
+		return nil, err
 	}
 	r, head, err := split(kept.Request)
 	if err != nil {
