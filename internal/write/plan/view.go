@@ -34,9 +34,8 @@ const parsed = 6
 type viewer struct {
 	model *meta.Model
 	who   auth.Actor
-	seen  map[string]bool            // by Oid, for existing assets
+	seen  map[string]bool            // by Oid, and by name for the new assets that were asked for
 	made  map[string]map[string]line // the lines of each new asset, by attribute
-	asked map[string]bool            // new assets whose place is being looked up, so that a circle ends
 	self  string                     // Oid of the member
 }
 
@@ -68,7 +67,7 @@ func (e *Engine) asSeen(ctx context.Context, q db.Querier, who auth.Actor, store
 	if t, ok := e.assets.Model().Type("Member"); ok {
 		self = oid.OID{Type: t.Name, ID: t.Shown(who.Member)}.String()
 	}
-	v := &viewer{self: self, model: e.assets.Model(), who: who, made: map[string]map[string]line{}, asked: map[string]bool{}}
+	v := &viewer{self: self, model: e.assets.Model(), who: who, made: map[string]map[string]line{}}
 	if err := v.lookUp(ctx, q, e.assets, lines); err != nil {
 		return effect{}, err
 	}
@@ -180,15 +179,21 @@ func unquoted(raw json.RawMessage) (text string) {
 
 // sees reports whether the actor sees an asset, which may be a new one.
 func (v *viewer) sees(token string) bool {
-	if !isNew(token) {
-		return v.seen[token] || token == asset.Caller
+	seen, known := v.seen[token]
+	if known || !isNew(token) {
+		return seen || token == asset.Caller
 	}
+	v.seen[token] = false // ends a circle
+	v.seen[token] = v.seesNew(token)
+	return v.seen[token]
+}
+
+// seesNew reports whether the actor would see a new asset, if the actor created it.
+func (v *viewer) seesNew(token string) bool {
 	t, ok := v.typeOf(token)
-	if v.who.All || !ok || !v.who.Bounds.Reads(t) || v.asked[token] {
+	if v.who.All || !ok || !v.who.Bounds.Reads(t) {
 		return v.who.All
 	}
-	v.asked[token] = true
-	defer delete(v.asked, token)
 	in := t.Secured.Via
 	switch {
 	case !t.Seen.IsZero():
@@ -201,7 +206,7 @@ func (v *viewer) sees(token string) bool {
 	return v.sees(unquoted(v.made[token][in].New))
 }
 
-// seesThrough reports whether the actor would see a new asset whose type has a rule, if the actor created it.
+// seesThrough does the same as seesNew for an asset whose type has a rule.
 func (v *viewer) seesThrough(token string, rule *meta.Seen) bool {
 	if rule.Shared {
 		return v.who.AllMembers()
