@@ -109,6 +109,8 @@ var large = map[string]string{
 	"bulk_request.request":             "15 MiB, requests.maxStored",
 	"bulk_request.answer":              "15 MiB, requests.maxStored",
 	"bulk_request.progress":            "15 MiB, requests.maxStored",
+	"proposal.request":                 "4 MiB, requests.maxProposalSize",
+	"proposal.effect":                  "4 MiB, requests.maxProposalSize",
 	"webhook_payload.body":             "256 KiB, webhook.maxBytes, or one event, which has a text before and after",
 	"webhook_delivery.payload":         "as webhook_payload.body; of deliveries from before it",
 	"webhook_subscription.event_types": "100 definitions, as long as one body may be",

@@ -24,6 +24,7 @@ var opCodes = map[string]opCode{
 	"Copy":                                   (*operations).copyWhole,
 	"CopyAcceptanceTestsFromRegressionSuite": (*operations).copyRegressionTests,
 	"DeepCopy":                               (*operations).copyWhole,
+	"DeclineProposal":                        (*operations).declineProposal,
 	"DeleteExpression":                       (*operations).deleteExpression,
 	"DeleteWithData":                         (*operations).deleteWithData,
 	"EpicToStory":                            (*operations).epicToStory,

@@ -15,3 +15,9 @@ func (o *operations) applyProposal(_ context.Context, w *row, _ *meta.Op, _ []Ch
 	}
 	return nil, nil //nolint:nilnil // the answer is the proposal
 }
+
+// declineProposal does nothing more than the model says. An operation without code that closes an asset repeats
+// without an error (meta.Op.Repeats), and then a proposal that was applied would seem to be declined.
+func (o *operations) declineProposal(context.Context, *row, *meta.Op, []Change) (*row, error) {
+	return nil, nil //nolint:nilnil // the answer is the proposal
+}
