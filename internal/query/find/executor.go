@@ -30,7 +30,8 @@ type executor struct {
 	answer     reservation // for an answer that is returned whole
 	contents   reservation // for the longest piece of a flushed answer that has contents
 	large      bool        // true: the answer is too large to be buffered
-	groupBytes int64       // bytes of groups
+	groupBytes int64       // bytes of groups in the answer
+	groupHeld  int64       // bytes that groups take besides
 
 	handed int           // rows passed to the encoder
 	waited time.Duration // how long the executor has waited for the client of a flushed answer

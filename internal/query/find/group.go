@@ -24,14 +24,17 @@ type group struct {
 // Shape: [{"_oid":"NULL","Name":null,"_children":[{"_oid":"Story:1001"}]}].
 func (x *executor) grouped(ctx context.Context, e encode.Rows, w []byte) ([]byte, error) {
 	top := &group{}
-	x.groupBytes = int64(len(w))
+	x.groupBytes, x.groupHeld = int64(len(w)), 0
 	e.Sink = x.counted(ctx, &x.groupBytes)
 	err := x.each(ctx, func(s *encode.Set, row int32) error {
 		below := []*group{top}
 		for _, branch := range x.plan.Groups {
 			var next []*group
 			for _, g := range below {
-				next = x.kidsOf(e, g, s, row, branch, next)
+				var err error
+				if next, err = x.kidsOf(ctx, e, g, s, row, branch, next); err != nil {
+					return err
+				}
 			}
 			below = next
 		}
@@ -49,7 +52,7 @@ func (x *executor) grouped(ctx context.Context, e encode.Rows, w []byte) ([]byte
 		return nil
 	})
 	if err == nil {
-		err = x.answer.grow(2 * x.groupBytes) // the groups, and the answer made from them
+		err = x.answer.grow(2*x.groupBytes + x.groupHeld) // the groups, and the answer made from them
 	}
 	if err != nil {
 		return w, err
@@ -68,11 +71,17 @@ func (x *executor) growGroups(ctx context.Context, sink *encode.Sink, n int) err
 	if err := x.check(ctx, x.groupBytes); err != nil {
 		return err
 	}
-	return x.answer.grow(x.groupBytes)
+	return x.answer.grow(x.groupBytes + x.groupHeld)
 }
 
-// kidsOf appends to kids the groups below g to which a row belongs through one branch.
-func (x *executor) kidsOf(e encode.Rows, g *group, s *encode.Set, row int32, branch int, kids []*group) []*group {
+// kidSize is how many bytes a group takes besides its row: the struct, its entry in the map of the group above, and
+// its own map. It counts as memory, and not as a part of the answer.
+const kidSize = 500
+
+// kidsOf appends to kids the groups below g to which a row belongs through one branch. One row can make many
+// groups, because their number multiplies from level to level. So each new group is counted at once.
+// Errors: those of growGroups.
+func (x *executor) kidsOf(ctx context.Context, e encode.Rows, g *group, s *encode.Set, row int32, branch int, kids []*group) ([]*group, error) {
 	l := s.Lists[branch]
 	from := len(kids)
 	for _, r := range l.Rows(row) {
@@ -81,19 +90,22 @@ func (x *executor) kidsOf(e encode.Rows, g *group, s *encode.Set, row int32, bra
 		k := g.kid(of)
 		if k.head == nil {
 			k.head = open(e.Row(nil, l.Set, r))
-			x.groupBytes += int64(len(k.head))
+			x.groupHeld += kidSize
+			if err := x.growGroups(ctx, e.Sink, len(k.head)); err != nil {
+				return nil, err
+			}
 		}
 		if !slices.Contains(kids[from:], k) {
 			kids = append(kids, k)
 		}
 	}
 	if len(l.Rows(row)) > 0 {
-		return kids
+		return kids, nil
 	}
 	if g.missing == nil {
 		g.missing = &group{head: open(e.Missing(nil, &x.plan.Branches[branch].Body))}
 	}
-	return append(kids, g.missing)
+	return append(kids, g.missing), nil
 }
 
 // open returns a row without its closing brace.
