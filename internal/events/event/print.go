@@ -86,21 +86,21 @@ func (p *Printer) Test(b []byte, webhookID string, member oid.OID, stored, at in
 }
 
 // head appends the part of an event before its changes. The parameter by is the instigator as JSON.
-// The parameter of is the write; its Request is empty if no write made the event.
-func (p *Printer) head(b []byte, sequence int64, kind Type, at int64, by []byte, of *Audit, target oid.OID) []byte {
+// The Request of the write is empty if no write made the event.
+func (p *Printer) head(b []byte, sequence int64, kind Type, at int64, by []byte, write *Audit, target oid.OID) []byte {
 	b = append(b, `"sequenceId":`...)
 	b = strconv.AppendInt(b, sequence, 10)
 	b = append(b, `,"eventType":"`...)
 	b = append(b, kind...)
 	b = append(b, `","timestamp":"`...)
 	b = value.AppendInstant(b, at)
-	if of.Request != "" {
+	if write.Request != "" {
 		b = append(b, `","requestId":"`...)
-		b = append(b, of.Request...)
+		b = append(b, write.Request...)
 	}
-	if of.Reason != "" {
+	if write.Reason != "" {
 		b = append(b, `","reason":"`...)
-		b = append(b, of.Reason...)
+		b = append(b, write.Reason...)
 	}
 	b = append(b, `","instigator":`...)
 	b = append(b, by...)

@@ -31,7 +31,7 @@ type executor struct {
 	contents   reservation // for the longest piece of a flushed answer that has contents
 	large      bool        // true: the answer is too large to be buffered
 	groupBytes int64       // bytes of groups in the answer
-	groupHeld  int64       // bytes that groups take besides
+	groupHeld  int64       // bytes of memory that groups take besides
 
 	handed int           // rows passed to the encoder
 	waited time.Duration // how long the executor has waited for the client of a flushed answer

@@ -74,9 +74,9 @@ func (x *executor) growGroups(ctx context.Context, sink *encode.Sink, n int) err
 	return x.answer.grow(x.groupBytes + x.groupHeld)
 }
 
-// kidSize is how many bytes a group takes besides its row: the struct, its entry in the map of the group above, and
-// its own map. It counts as memory, and not as a part of the answer.
-const kidSize = 500
+// mapSize is how many bytes the map of a group takes that has one group below it. groupSize is what each further
+// one takes.
+const mapSize = 256
 
 // kidsOf appends to kids the groups below g to which a row belongs through one branch. One row can make many
 // groups, because their number multiplies from level to level. So each new group is counted at once.
@@ -87,10 +87,13 @@ func (x *executor) kidsOf(ctx context.Context, e encode.Rows, g *group, s *encod
 	for _, r := range l.Rows(row) {
 		e.Sink.Next = Piece
 		of := x.version(l.Set, r, query.CellID, query.CellMoment, x.moments)
+		if g.kids == nil {
+			x.groupHeld += mapSize
+		}
 		k := g.kid(of)
 		if k.head == nil {
 			k.head = open(e.Row(nil, l.Set, r))
-			x.groupHeld += kidSize
+			x.groupHeld += groupSize
 			if err := x.growGroups(ctx, e.Sink, len(k.head)); err != nil {
 				return nil, err
 			}
@@ -104,6 +107,10 @@ func (x *executor) kidsOf(ctx context.Context, e encode.Rows, g *group, s *encod
 	}
 	if g.missing == nil {
 		g.missing = &group{head: open(e.Missing(nil, &x.plan.Branches[branch].Body))}
+		x.groupHeld += groupSize
+		if err := x.growGroups(ctx, e.Sink, len(g.missing.head)); err != nil {
+			return nil, err
+		}
 	}
 	return append(kids, g.missing), nil
 }

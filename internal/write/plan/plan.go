@@ -208,7 +208,7 @@ func (*DifferError) Error() string { return differs }
 // those of the request.
 // Spec: interface 4.18, 4.19.
 func (e *Engine) Apply(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
-	switch kept, err := e.assets.Requests.FindProposal(ctx, 0, id); {
+	switch kept, err := e.assets.Requests.FindProposalOf(ctx, id); {
 	case err == nil:
 		return e.applyProposal(ctx, who, kept)
 	case fault.KindOf(err) != fault.NotFound:

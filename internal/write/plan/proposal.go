@@ -236,7 +236,7 @@ func (e *Engine) seenProposal(ctx context.Context, who auth.Actor, token string)
 	if !ok {
 		return o, nil, asset.UnknownType(proposalType)
 	}
-	kept, err := e.assets.Requests.FindProposal(ctx, t.Stored(o.ID), "")
+	kept, err := e.assets.Requests.FindProposal(ctx, t.Stored(o.ID))
 	if fault.KindOf(err) == fault.NotFound {
 		return o, nil, nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/limits/memory"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/write/bulk"
@@ -518,6 +519,29 @@ func TestARenewalByAnother(t *testing.T) {
 		}
 		if b, err := w.plan.Renew(t.Context(), dev, w.made["q"], []byte(`{"plan":"`+p+`"}`), false); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("renewed by the plan of another proposal: %s %v", b, err)
+		}
+	})
+}
+
+// TestAProposalIsBounded shows and applies a proposal only within the memory of the request.
+func TestAProposalIsBounded(t *testing.T) {
+	each(t, func(w *world) {
+		w.make("shop", "Scope", `"Parent":"Scope:0","BeginDate":"2026-01-01"`)
+		w.make("a", "Story", `"Scope":"<shop>"`)
+		dev := w.member("dev", 5, "shop")
+		k := w.keep(dev, "p", "shop", `{"from":"<a>","update":{"Description":"`+strings.Repeat("x", 200_000)+`"}}`)
+		rows := w.rows()
+		hold := memory.NewBudget(1_000_000).Hold(1) // less than six times the effect
+		defer hold.Release()
+		ctx := memory.With(t.Context(), hold)
+		if b, err := w.plan.Show(ctx, dev, k.Proposal); fault.KindOf(err) != fault.Invalid {
+			t.Errorf("shown: %s %v", b, err)
+		}
+		if b, err := w.plan.Apply(ctx, dev, k.Plan); fault.KindOf(err) != fault.Invalid || !cmp.Equal(rows, w.rows()) {
+			t.Errorf("applied: %s %v", b, err)
+		}
+		if _, differs := w.apply(dev, k.Plan); differs != nil {
+			t.Errorf("%s", differs)
 		}
 	})
 }

@@ -72,21 +72,24 @@ func (s *Store) Propose(ctx context.Context, tx *db.Tx, p Proposal) error {
 	return tx.Gorm().Create(&row).Error
 }
 
-// FindProposal returns a proposal by the stored id of its asset, or by the id of its plan if asset is 0. The
-// uncompressed sizes are added to the memory reservation of ctx.
+// FindProposal returns a proposal by the stored id of its asset. The uncompressed sizes are added to the memory
+// reservation of ctx.
 // Errors: fault.NotFound; those of memory.Hold.
-func (s *Store) FindProposal(ctx context.Context, asset int64, plan string) (*Proposal, error) {
-	q := s.db.Gorm(ctx)
-	switch {
-	case asset != 0:
-		q = q.Where("asset_id = ?", asset)
-	case uuid.Validate(plan) != nil:
+func (s *Store) FindProposal(ctx context.Context, asset int64) (*Proposal, error) {
+	return s.proposal(ctx, "asset_id = ?", asset)
+}
+
+// FindProposalOf does the same as FindProposal for the proposal that a plan applies.
+func (s *Store) FindProposalOf(ctx context.Context, plan string) (*Proposal, error) {
+	if uuid.Validate(plan) != nil {
 		return nil, fault.NotFoundf("There is no such plan")
-	default:
-		q = q.Where("plan_id = ?", plan)
 	}
+	return s.proposal(ctx, "plan_id = ?", plan)
+}
+
+func (s *Store) proposal(ctx context.Context, where string, value any) (*Proposal, error) {
 	var row proposalRow
-	if err := q.Take(&row).Error; err != nil {
+	if err := s.db.Gorm(ctx).Where(where, value).Take(&row).Error; err != nil {
 		return nil, err
 	}
 	p := &Proposal{Asset: row.AssetID, Plan: row.PlanID, Member: row.MemberID, Subscriptions: row.Subscriptions}

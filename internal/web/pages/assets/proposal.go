@@ -18,7 +18,6 @@ type proposal struct {
 	undoPage
 	Plan    string // id of the plan that is shown; empty: it was used
 	Summary string
-	Refused int  // commands that were refused when the plan was made
 	Told    *int // webhook subscriptions that would get a change; nil: the reader may not know
 	Open    bool // nobody has decided it
 	Applies bool // the reader may apply it
@@ -29,7 +28,7 @@ type proposalEffect struct {
 	Plan, Summary string
 	Effect        []effectChange
 	NotUndone     []undoKept
-	Size          struct{ Hidden, Refused int }
+	Size          struct{ Hidden int }
 	Subscriptions *int
 }
 
@@ -48,7 +47,7 @@ func readProposal(v *ui.Visit, a *asset) (*proposal, error) {
 	case refused != nil:
 		return nil, refused
 	}
-	p := &proposal{Plan: e.Plan, Summary: e.Summary, Refused: e.Size.Refused, Told: e.Subscriptions, Open: a.row.text("Decision") == ""}
+	p := &proposal{Plan: e.Plan, Summary: e.Summary, Told: e.Subscriptions, Open: a.row.text("Decision") == ""}
 	p.Applies = p.Open && a.row.is("CheckApply")
 	err = p.fill(v, &undoPreview{Changes: e.Effect, NotUndone: e.NotUndone})
 	p.Hidden = e.Size.Hidden
@@ -97,7 +96,7 @@ func decide(v *ui.Visit, done string, act func(oid.OID) error) error {
 	} else if refused != nil {
 		v.Status = refused.Status
 		message := v.Readable(refused.Message)
-		if refused.Status == http.StatusConflict {
+		if refused.Status == http.StatusConflict && done == "applied" {
 			message += ". Try it again to see what it would change now."
 		}
 		return showRead(v, o, message)
