@@ -120,6 +120,11 @@ func (p planning) Renew(ctx context.Context, who auth.Actor, proposal string, bo
 	return again(ctx, p.s, p.e, func(e *engines) ([]byte, error) { return e.plan.Renew(ctx, who, proposal, body, yaml) })
 }
 
+// Read returns a plan.
+func (p planning) Read(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
+	return p.e.plan.Read(ctx, who, id)
+}
+
 // Show returns the effect of a proposal.
 func (p planning) Show(ctx context.Context, who auth.Actor, proposal string) ([]byte, error) {
 	return p.e.plan.Show(ctx, who, proposal)

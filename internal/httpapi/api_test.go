@@ -74,6 +74,7 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/alds/api/undo?comment='back'", "{}", `undo preview=false comment=back key= moment=0 yaml=false {}`},
 		{"POST", "/alds/api/undo?previewOnly=true", "requestId: x", `undo preview=true comment= key= moment=0 yaml=true requestId: x`},
 		{"POST", "/alds/api/proposals", `{"plan": "x"}`, `propose yaml=false {"plan": "x"}`},
+		{"GET", "/alds/api/plans/x-7", "", `plan x-7`},
 		{"GET", "/alds/api/proposals/Proposal:7", "", `effect of Proposal:7`},
 		{"POST", "/alds/api/proposals/Proposal:7", "", `renew Proposal:7 yaml=false `},
 		{"POST", "/alds/api/proposals/Proposal:7", "plan: x", `renew Proposal:7 yaml=true plan: x`},

@@ -180,6 +180,10 @@ func (p planner) Renew(_ context.Context, _ auth.Actor, proposal string, body []
 	return p.say("renew %s yaml=%v %s", proposal, yaml, body)
 }
 
+func (p planner) Read(_ context.Context, _ auth.Actor, id string) ([]byte, error) {
+	return p.say("plan %s", id)
+}
+
 func (p planner) Show(_ context.Context, _ auth.Actor, proposal string) ([]byte, error) {
 	return p.say("effect of %s", proposal)
 }

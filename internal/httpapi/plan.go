@@ -16,6 +16,7 @@ import (
 type Plans interface {
 	Make(ctx context.Context, who auth.Actor, r bulk.Request) ([]byte, error)
 	Apply(ctx context.Context, who auth.Actor, id string) ([]byte, error)
+	Read(ctx context.Context, who auth.Actor, id string) ([]byte, error)
 	Propose(ctx context.Context, who auth.Actor, body []byte, yaml bool) ([]byte, error)
 	Renew(ctx context.Context, who auth.Actor, proposal string, body []byte, yaml bool) ([]byte, error)
 	Show(ctx context.Context, who auth.Actor, proposal string) ([]byte, error)
@@ -40,6 +41,11 @@ func (r *request) applyPlan(ctx context.Context, who auth.Actor, id string) ([]b
 	}
 	answer, err := r.differs(r.engines.Plans.Apply(ctx, who, id))
 	return r.ended(answer), err
+}
+
+// readPlan serves GET api/plans/<id>. Spec: interface 4.18.
+func (*API) readPlan(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return r.engines.Plans.Read(ctx, who, r.param("id"))
 }
 
 // hasNoOptions refuses the options of api/asset. Errors: fault.Invalid.

@@ -60,6 +60,7 @@ func Routes() []Route {
 	table := []Route{
 		{Methods: post, Path: "api/asset", Bounded: true, handle: (*API).runBulk},
 		{Methods: get, Path: "api/asset/:requestId", handle: (*API).bulkProgress},
+		{Methods: get, Path: "api/plans/:id", handle: (*API).readPlan},
 		{Methods: post, Path: "api/undo", Bounded: true, handle: (*API).undoWrites},
 		{Methods: post, Path: "api/proposals", Bounded: true, handle: (*API).propose},
 		{Methods: get, Path: "api/proposals/:oid", handle: (*API).showProposal},

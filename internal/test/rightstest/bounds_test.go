@@ -35,6 +35,7 @@ var boundRows = []struct{ route, path, body, want string }{
 	{"POST api/asset", "api/asset?plan={plan of story}", ``, "403 200 200 200 200 401 403"},
 	{"POST api/asset", "api/asset?plan={plan of deletion}", ``, "403 200 404 200 200 401 403"},
 	{"POST api/asset", "api/asset?previewOnly=true", `{"from": "{story}", "update": {"Name": "new"}}`, "200 200 200 200 200 401 200"},
+	{"GET api/plans/:id", "api/plans/{plan of story}", ``, "200 200 200 200 200 401 200"},
 	{"GET api/asset/:requestId", "api/asset/{later}", ``, "404 404 404 404 404 401 404"},
 	{"POST api/undo", "api/undo", `{"requestId": "{write}"}`, "403 403 200 200 200 401 403"},
 	{"POST api/undo", "api/undo", `{"requestId": "{creation}"}`, "403 403 403 200 200 401 403"},

@@ -195,6 +195,42 @@ func split(stored []byte) (r bulk.Request, head []byte, err error) {
 	return r, head, nil
 }
 
+// Read returns a plan that the member and the token have made, with its effect as far as the actor sees the
+// assets. The answer to a plan that is carried out has the answer of its request. The id can also be the plan of
+// a proposal; then the answer is that of Show.
+// Errors: fault.NotFound for a plan that the member and the token have not made, or that has expired, and for a
+// proposal that the member does not see; those of memory.Hold.
+// Spec: interface 4.18.
+func (e *Engine) Read(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
+	switch kept, err := e.assets.Requests.FindProposalOf(ctx, id); {
+	case err == nil:
+		o, err := e.seen(ctx, who, kept)
+		if err != nil {
+			return nil, err
+		}
+		return e.Show(ctx, who, o.String())
+	case fault.KindOf(err) != fault.NotFound:
+		return nil, err
+	}
+	p, r, _, err := e.find(ctx, who, id)
+	if err != nil {
+		return nil, err
+	}
+	answer := value.AppendString([]byte(`{"plan":`), id)
+	if p.Done {
+		if len(r.Body) > 0 {
+			return nil, isKept(r.Body)
+		}
+		return append(append(append(answer, `,"applied":true,"answer":`...), p.Answer...), '}'), nil
+	}
+	f, err := e.asSeen(ctx, e.assets.DB(), who, p.Effect)
+	if err != nil {
+		return nil, err
+	}
+	answer = value.AppendInstant(append(answer, `,"applied":false,"expires":"`...), p.Expires.UnixMicro())
+	return append(f.append(append(answer, '"')), '}'), nil
+}
+
 // DifferError is the error of a plan whose effect would not be the same any more. Body is the answer to send.
 type DifferError struct{ Body []byte }
 

@@ -243,6 +243,21 @@ func (e *Engine) seenProposal(ctx context.Context, who auth.Actor, token string)
 	return o, kept, err
 }
 
+// seen returns the Oid of a proposal that was found by its plan. Errors: fault.NotFound for a proposal that is
+// deleted, or that the actor does not see.
+func (e *Engine) seen(ctx context.Context, who auth.Actor, kept *requests.Proposal) (oid.OID, error) {
+	t, ok := e.assets.Model().Type(proposalType)
+	if !ok {
+		return oid.OID{}, asset.UnknownType(proposalType)
+	}
+	o := oid.OID{Type: proposalType, ID: t.Shown(kept.Asset)}
+	err := e.checkSeen(ctx, who, o)
+	if fault.KindOf(err) == fault.NotFound {
+		err = fault.NotFoundf("There is no such plan") // as for a plan that does not exist
+	}
+	return o, err
+}
+
 // checkSeen returns an error for a proposal that does not exist, is deleted, or that the actor does not see.
 // Errors: fault.NotFound.
 func (e *Engine) checkSeen(ctx context.Context, who auth.Actor, o oid.OID) error {
@@ -288,14 +303,8 @@ func (e *Engine) Show(ctx context.Context, who auth.Actor, token string) ([]byte
 // Errors: fault.NotFound for a proposal that the actor does not see; fault.Denied if the actor does not see all that it
 // changes; fault.Conflict if it got another plan meanwhile; *DifferError; those of the request.
 func (e *Engine) applyProposal(ctx context.Context, who auth.Actor, kept *requests.Proposal) ([]byte, error) {
-	t, ok := e.assets.Model().Type(proposalType)
-	if !ok {
-		return nil, asset.UnknownType(proposalType)
-	}
-	o := oid.OID{Type: proposalType, ID: t.Shown(kept.Asset)}
-	if err := e.checkSeen(ctx, who, o); fault.KindOf(err) == fault.NotFound {
-		return nil, fault.NotFoundf("There is no such plan") // as for a plan that does not exist
-	} else if err != nil {
+	o, err := e.seen(ctx, who, kept)
+	if err != nil {
 		return nil, err
 	}
 	r, head, err := split(kept.Request)

@@ -25,6 +25,7 @@ type Plan struct {
 	Effect  []byte // what the request would have changed; empty if the plan is carried out
 	Done    bool   // the plan is carried out, and Answer is its answer
 	Answer  []byte
+	Expires time.Time // UTC
 
 	store *Store
 	id    string
@@ -92,7 +93,7 @@ func (s *Store) FindPlan(ctx context.Context, member int64, id string) (*Plan, e
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Done: row.Status == answered, store: s, id: id}
+	p := &Plan{Done: row.Status == answered, Expires: time.UnixMicro(row.ExpiresAt).UTC(), store: s, id: id}
 	if p.Request, err = decompress(ctx, row.Request); err != nil {
 		return nil, err
 	}
