@@ -250,6 +250,21 @@ func withConsistency(c *fiber.Ctx) context.Context {
 	return ctx
 }
 
+// headerTool is the header in which a client says what it calls the function that sends a request.
+const headerTool = "Alds-Tool"
+
+// toolOf returns the client's tool: 1 to 64 letters, digits, spaces and the characters "-_./". Other values are
+// ignored. Spec: interface 10.4.
+func toolOf(c *fiber.Ctx) string {
+	tool := c.Get(headerTool)
+	if len(tool) > 64 || strings.ContainsFunc(tool, func(r rune) bool {
+		return !strings.ContainsRune("-_./ ", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		return ""
+	}
+	return strings.Clone(tool)
+}
+
 // traceparent returns the client's header Traceparent. It returns an empty string if the request
 // has no such header, or more than one, which is not valid.
 func traceparent(c *fiber.Ctx) string {

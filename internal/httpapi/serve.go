@@ -76,7 +76,7 @@ func (a *API) prepare(c *fiber.Ctx, x *exchange, r Route, req *request) (err err
 	}
 	x.hold = a.memory.Hold(x.who.Member)
 	x.onRelease(x.hold.Release)
-	c.SetUserContext(trail.With(memory.With(c.UserContext(), x.hold), trail.Origin{Member: x.who.Member, Address: x.client}))
+	c.SetUserContext(trail.With(memory.With(c.UserContext(), x.hold), trail.Origin{Member: x.who.Member, Address: x.client, Tool: toolOf(c)}))
 	req.hold = x.hold
 	if x.visitor {
 		return a.admitVisitor(c.UserContext(), x)

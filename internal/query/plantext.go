@@ -63,10 +63,10 @@ func folded(x Expr) Expr {
 		case Values:
 			return ColumnOf{x.T, "folded"}
 		case Audit:
-			if x.Name == "reason" { // an Oid, which has no stored folded form
-				return Folded{X: x}
+			if x.Name == "comment" {
+				return Folded{x, x.T, ""}
 			}
-			return Folded{x, x.T, ""}
+			return Folded{X: x} // the audit has no folded forms of other texts
 		}
 		return Folded{x, x.T, x.Name}
 	}

@@ -106,6 +106,10 @@ func (l *level) system(t *Table, a *meta.Attr) Expr {
 		return ofWrite(ColumnOf{t, "audit_id"}, "comment")
 	case "ChangeReason", "MyLastChangeReason":
 		return ofWrite(ColumnOf{t, "audit_id"}, "reason")
+	case "ChangeApplication":
+		return ofWrite(ColumnOf{t, "audit_id"}, "application")
+	case "ChangeTool":
+		return ofWrite(ColumnOf{t, "audit_id"}, "tool")
 	case "CreateComment", "CreateReason":
 		name := "comment"
 		if a.Name == "CreateReason" {

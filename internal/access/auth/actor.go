@@ -17,6 +17,8 @@ type Actor struct {
 	// Token is the id of the access token with which the member has logged in. It is empty for
 	// other logins and for sessions.
 	Token string
+	// Application is the name of that access token.
+	Application string
 	// Admin is true if the member administers the whole system.
 	Admin bool
 	// All is true if the member reads all scopes. Scopes is nil then.

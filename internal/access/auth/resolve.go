@@ -83,7 +83,7 @@ func (s *Service) Proven(ctx context.Context, l Login) (Actor, error) {
 	}
 	a, err := s.ActorWithin(ctx, l.Member, l.bounds)
 	if !l.session {
-		a.Token = l.tokenID
+		a.Token, a.Application = l.tokenID, l.tokenName
 	}
 	return a, gone(err)
 }

@@ -50,7 +50,7 @@ func mayLogin(d *db.Dialect, disabledKey string) string {
 func (s *Service) findTokens(ctx context.Context, hashes []string) (map[string]cachedToken, error) {
 	found := make(map[string]cachedToken, len(hashes))
 	for in, args := range db.InChunks(hashes) {
-		err := db.Each(ctx, s.db, `SELECT t.token_hash, t.id, t.member_id, t.expires_at, t.last_used_at,
+		err := db.Each(ctx, s.db, `SELECT t.token_hash, t.id, t.name, t.member_id, t.expires_at, t.last_used_at,
        COALESCE(t.last_address, ''), t.is_session, t.bounds
   FROM access_token t
   JOIN asset a ON a.id = t.member_id
@@ -60,7 +60,7 @@ func (s *Service) findTokens(ctx context.Context, hashes []string) (map[string]c
 			var t cachedToken
 			var expires, used *int64
 			var bounds []byte
-			if err := row.Scan(&hash, &t.id, &t.member, &expires, &used, &t.lastAddress, &t.session, &bounds); err != nil {
+			if err := row.Scan(&hash, &t.id, &t.name, &t.member, &expires, &used, &t.lastAddress, &t.session, &bounds); err != nil {
 				return err
 			}
 			t.expires, t.lastUsed = instant(expires), instant(used)

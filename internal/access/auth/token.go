@@ -38,6 +38,7 @@ func hashToken(token string) string {
 // cachedToken is an access token whose member may log in.
 type cachedToken struct {
 	id          string
+	name        string
 	member      int64
 	expires     time.Time // zero: never
 	lastUsed    time.Time // zero: never
@@ -84,7 +85,7 @@ func (s *Service) Bearer(ctx context.Context, token string) (l Login, err error)
 	s.usage.record(t, from, now)
 	s.m.logins.WithLabelValues(bearer, outcome).Inc()
 	s.entered(ctx, bearer, signIn{t.member, from, t.id})
-	return Login{Member: t.member, provenAt: now, token: hash, tokenID: t.id, session: t.session, bounds: t.bounds}, nil
+	return Login{Member: t.member, provenAt: now, token: hash, tokenID: t.id, tokenName: t.name, session: t.session, bounds: t.bounds}, nil
 }
 
 // knownToken returns a token from the cache. The token must have been read less than age ago, and

@@ -22,13 +22,14 @@ const (
 type Login struct {
 	Member int64 // stored id
 
-	provenAt time.Time // when the login was verified
-	username string    // folded; empty: the login is not by password
-	version  int64     // version of the credential, if the login is by password
-	token    string    // hash of the access token; empty: the login is not by token
-	tokenID  string    // id of the access token; empty: the login is not by token
-	session  bool      // true: the access token is a session
-	bounds   *Bounds   // limits of the access token; nil: none
+	provenAt  time.Time // when the login was verified
+	username  string    // folded; empty: the login is not by password
+	version   int64     // version of the credential, if the login is by password
+	token     string    // hash of the access token; empty: the login is not by token
+	tokenID   string    // id of the access token; empty: the login is not by token
+	tokenName string    // name of the access token
+	session   bool      // true: the access token is a session
+	bounds    *Bounds   // limits of the access token; nil: none
 }
 
 // byPassword reports whether the login is by a password.

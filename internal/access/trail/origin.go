@@ -12,6 +12,7 @@ const (
 type Origin struct {
 	Member  int64  // stored id; 0: no member is authenticated
 	Address string // address of the client, or CommandLine or Server; empty: unknown
+	Tool    string // what the client calls the function that sent the request; empty: unknown
 }
 
 type originKey struct{}

@@ -42,8 +42,9 @@ type found struct {
 
 // audit is the write that made a change. at is its time in UTC microseconds.
 type audit struct {
-	actor, at int64
-	request   string
+	actor, at         int64
+	request           string
+	application, tool string // by which means the actor has written; empty: unknown
 }
 
 // Limits of the search for changes.
@@ -133,7 +134,7 @@ func together(list []found, n int) int {
 // collect runs a statement that finds places, and reads their versions and writes. A place is an
 // asset, a moment, a value of the type how, and the asset that has a version at that moment.
 func (x *reader) collect(ctx context.Context, places string, args []any) ([]found, error) {
-	query := "SELECT k.id, k.how, u.actor_id, u.at, u.request_id, " + x.loader.Columns + " FROM (" + places +
+	query := "SELECT k.id, k.how, u.actor_id, u.at, u.request_id, COALESCE(u.application, ''), COALESCE(u.tool, ''), " + x.loader.Columns + " FROM (" + places +
 		") k JOIN asset_version v ON v.id = k.version_id AND v.moment = k.moment LEFT JOIN audit u ON u.id = v.audit_id ORDER BY v.moment"
 	if !x.ask.forward {
 		query += " DESC"
@@ -141,14 +142,15 @@ func (x *reader) collect(ctx context.Context, places string, args []any) ([]foun
 	var of found
 	var actor, at sql.NullInt64
 	var request sql.NullString
-	rows := x.loader.Rows(&of.ID, &of.how, &actor, &at, &request)
+	var application, tool string
+	rows := x.loader.Rows(&of.ID, &of.how, &actor, &at, &request, &application, &tool)
 	return db.Collect(ctx, x.tx, query, args, func(row db.Scanner) (f found, err error) {
 		now, err := rows.Scan(row)
 		if err != nil {
 			return f, err
 		}
 		if f = of; actor.Valid {
-			f.audit = &audit{actor.Int64, at.Int64, request.String}
+			f.audit = &audit{actor.Int64, at.Int64, request.String, application, tool}
 		}
 		f.now, f.Moment = now, now.Moment
 		return f, x.take(now.Size())

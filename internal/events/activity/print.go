@@ -22,7 +22,7 @@ func (x *reader) item(e *entry) error {
 	}
 	x.items, x.last = x.items+1, e.Moment
 	x.w = append(x.w, `{"body":{"actor":`...)
-	actor := x.actor(e.audit.actor)
+	actor := x.actor(e.audit)
 	x.w = append(x.w, `,"verb":"`...)
 	x.w = append(x.w, e.verb...)
 	x.w = append(x.w, `","object":`...)
@@ -54,8 +54,8 @@ func (x *reader) item(e *entry) error {
 const nobody = `{"id":"NULL","assetType":"Member","displayName":"","username":"","email":"","avatar":null}`
 
 // actor appends the member who made a change, and returns the name of the member.
-func (x *reader) actor(id int64) string {
-	a, m := x.assets[id], x.people[id]
+func (x *reader) actor(by *audit) string {
+	a, m := x.assets[by.actor], x.people[by.actor]
 	if a == nil || !a.seen || m == nil {
 		x.w = append(x.w, nobody...)
 		return "Somebody"
@@ -70,6 +70,12 @@ func (x *reader) actor(id int64) string {
 		x.w = value.AppendString(x.w, image.oid().String())
 	} else {
 		x.w = append(x.w, "null"...)
+	}
+	if by.application != "" {
+		x.w = value.AppendString(append(x.w, `,"application":`...), by.application)
+	}
+	if by.tool != "" {
+		x.w = value.AppendString(append(x.w, `,"tool":`...), by.tool)
 	}
 	x.w = append(x.w, '}')
 	return a.display()

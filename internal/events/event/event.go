@@ -9,13 +9,15 @@ import (
 
 // Audit contains the data of a write that its events need.
 type Audit struct {
-	ID         int64
-	Request    string // id of the write, a UUID
-	Reason     string // the Oid of the proposal that the write applies; empty: none
-	Trace      string // traceparent of the write; empty: the write is not traced, or the caller does not need it
-	Actor      int64  // stored id of the member who made the write
-	At         int64  // when the write began, in UTC microseconds
-	Generation int64  // generation of subscriptions when the write was committed
+	ID          int64
+	Request     string // id of the write, a UUID
+	Application string // name of the access token of the write; empty: none
+	Tool        string // what the client calls the function that sent the write; empty: unknown
+	Reason      string // the Oid of the proposal that the write applies; empty: none
+	Trace       string // traceparent of the write; empty: the write is not traced, or the caller does not need it
+	Actor       int64  // stored id of the member who made the write
+	At          int64  // when the write began, in UTC microseconds
+	Generation  int64  // generation of subscriptions when the write was committed
 }
 
 // Event is one change, with the rules that match the change.

@@ -104,6 +104,10 @@ func (p *Printer) head(b []byte, sequence int64, kind Type, at int64, by []byte,
 	}
 	b = append(b, `","instigator":`...)
 	b = append(b, by...)
+	if len(by) > 0 && by[len(by)-1] == '}' {
+		b = write.appendMeans(b[:len(b)-1])
+		b = append(b, '}')
+	}
 	b = append(b, `,"targetAsset":{"_oid":"`...)
 	b = target.Append(b)
 	b = append(b, `","assetType":"`...)
@@ -111,6 +115,17 @@ func (p *Printer) head(b []byte, sequence int64, kind Type, at int64, by []byte,
 	b = append(b, `","href":`...)
 	b = p.href(b, target.Now())
 	return append(b, `},"changes":[`...)
+}
+
+// appendMeans appends the members that say by which means the instigator has written.
+func (a *Audit) appendMeans(b []byte) []byte {
+	if a.Application != "" {
+		b = value.AppendString(append(b, `,"application":`...), a.Application)
+	}
+	if a.Tool != "" {
+		b = value.AppendString(append(b, `,"tool":`...), a.Tool)
+	}
+	return b
 }
 
 // href appends the URL of the page of an asset, as a JSON string.

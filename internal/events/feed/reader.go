@@ -97,10 +97,10 @@ func (x *reader) readAll(ctx context.Context) error {
 // audits reads the next writes after the place where the page ends so far.
 func (x *reader) audits(ctx context.Context) ([]*audit, error) {
 	at := x.page.Next
-	return db.Collect(ctx, x.tx, `SELECT id, request_id, COALESCE(reason, ''), actor_id, at, first_moment, last_moment, generation, feed FROM audit WHERE feed >= ? ORDER BY feed LIMIT ?`,
+	return db.Collect(ctx, x.tx, `SELECT id, request_id, COALESCE(reason, ''), COALESCE(application, ''), COALESCE(tool, ''), actor_id, at, first_moment, last_moment, generation, feed FROM audit WHERE feed >= ? ORDER BY feed LIMIT ?`,
 		[]any{at.Position, maxAudits}, func(row db.Scanner) (*audit, error) {
 			var a audit
-			err := row.Scan(&a.ID, &a.Request, &a.Reason, &a.Actor, &a.At, &a.first, &a.last, &a.Generation, &a.position)
+			err := row.Scan(&a.ID, &a.Request, &a.Reason, &a.Application, &a.Tool, &a.Actor, &a.At, &a.first, &a.last, &a.Generation, &a.position)
 			if a.position == at.Position {
 				a.first = max(a.first, at.Moment+1)
 			}

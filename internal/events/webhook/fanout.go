@@ -88,9 +88,9 @@ func (w *Worker) fanAll(ctx context.Context) error {
 // One subquery reads the writes that were never claimed. The other reads the writes whose claim has
 // expired. Both use the key audit_fan, so the query is fast even if many writes wait or are done.
 func (w *Worker) waiting(ctx context.Context) (all []*audit, gen int64, err error) {
-	const columns = "SELECT id, request_id, traceparent, reason, actor_id, at, first_moment, last_moment, generation, fan_moment, fan_claims FROM audit WHERE fan_state = 0 AND "
+	const columns = "SELECT id, request_id, traceparent, reason, application, tool, actor_id, at, first_moment, last_moment, generation, fan_moment, fan_claims FROM audit WHERE fan_state = 0 AND "
 	now := w.db.Dialect.NowMicros
-	all, err = db.Collect(ctx, w.db, "SELECT id, request_id, COALESCE(traceparent, ''), COALESCE(reason, ''), actor_id, at, "+now+` - at, first_moment, last_moment, generation, fan_moment, fan_claims,
+	all, err = db.Collect(ctx, w.db, "SELECT id, request_id, COALESCE(traceparent, ''), COALESCE(reason, ''), COALESCE(application, ''), COALESCE(tool, ''), actor_id, at, "+now+` - at, first_moment, last_moment, generation, fan_moment, fan_claims,
 		(SELECT value FROM sequence WHERE name = 'webhook') FROM (
 			SELECT * FROM (`+columns+`fan_lease = 0 ORDER BY fan_state, fan_lease, id LIMIT ?) n
 			UNION ALL
@@ -98,7 +98,7 @@ func (w *Worker) waiting(ctx context.Context) (all []*audit, gen int64, err erro
 		) w ORDER BY id LIMIT ?`, []any{claimSize, claimSize, claimSize},
 		func(row db.Scanner) (*audit, error) {
 			var a audit
-			err := row.Scan(&a.ID, &a.Request, &a.Trace, &a.Reason, &a.Actor, &a.At, &a.age, &a.first, &a.last, &a.Generation, &a.done, &a.claims, &gen)
+			err := row.Scan(&a.ID, &a.Request, &a.Trace, &a.Reason, &a.Application, &a.Tool, &a.Actor, &a.At, &a.age, &a.first, &a.last, &a.Generation, &a.done, &a.claims, &gen)
 			return &a, err
 		})
 	return all, gen, err

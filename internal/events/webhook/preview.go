@@ -139,12 +139,12 @@ func (x *previewer) latest(ctx context.Context, tx *db.Tx) (all []latest, err er
 	if err != nil {
 		return nil, err
 	}
-	err = db.Each(ctx, tx, `SELECT v.id, v.moment, v.type, a.id, a.request_id, COALESCE(a.reason, ''), a.actor_id, a.at, a.generation FROM
+	err = db.Each(ctx, tx, `SELECT v.id, v.moment, v.type, a.id, a.request_id, COALESCE(a.reason, ''), COALESCE(a.application, ''), COALESCE(a.tool, ''), a.actor_id, a.at, a.generation FROM
 		(SELECT id, moment, type, audit_id FROM asset_version WHERE moment > ? ORDER BY moment DESC LIMIT ?) v
 		JOIN audit a ON a.id = v.audit_id WHERE a.last_moment > 0`, []any{kept.Moment, previewed}, func(row db.Scanner) error {
 		var l latest
 		var code int
-		err := row.Scan(&l.ID, &l.Moment, &code, &l.audit.ID, &l.audit.Request, &l.audit.Reason, &l.audit.Actor, &l.audit.At, &l.audit.Generation)
+		err := row.Scan(&l.ID, &l.Moment, &code, &l.audit.ID, &l.audit.Request, &l.audit.Reason, &l.audit.Application, &l.audit.Tool, &l.audit.Actor, &l.audit.At, &l.audit.Generation)
 		if _, known := x.s.model.TypeByCode(code); known {
 			all = append(all, l)
 		}

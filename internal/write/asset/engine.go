@@ -186,6 +186,7 @@ type Session struct {
 	e       *Engine
 	tx      *db.Tx
 	who     auth.Actor
+	tool    string // what the client calls the function that sent the request; empty: unknown
 	trace   string // traceparent of the write; empty: the write is not traced
 	req     Request
 	audit   int64 // id of the audit row

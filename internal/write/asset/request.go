@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/access/trail"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/base/tracing"
 	"github.com/alds-dev/alds/internal/model/catalog"
@@ -42,7 +43,7 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func
 func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace string, fn func(*Session) error) error {
 	var s *Session
 	err := e.db.Write(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
-		s = &Session{e: e, tx: tx, who: who, req: req, trace: trace, aliases: map[string]*Handle{}}
+		s = &Session{e: e, tx: tx, who: who, req: req, trace: trace, tool: trail.OriginOf(ctx).Tool, aliases: map[string]*Handle{}}
 		var err error
 		if s.audit, err = e.audits.NextID(ctx, tx); err != nil {
 			return err
@@ -138,7 +139,7 @@ func (s *Session) writeAudit(ctx context.Context) error {
 
 	row := audit.Row{
 		ID: s.audit, Request: s.req.ID, Member: s.who.Member, Comment: s.req.Comment, First: s.first, Last: s.last,
-		Imported: s.req.Import, Trace: s.trace, Token: s.who.Token, Model: s.e.generation, Unwatched: -1,
+		Imported: s.req.Import, Trace: s.trace, Token: s.who.Token, Application: s.who.Application, Tool: s.tool, Model: s.e.generation, Unwatched: -1,
 	}
 	if row.Model != 0 && s.modelChanged {
 		row.Model++ // this transaction has raised the generation

@@ -132,7 +132,9 @@ func (a *Async) accept(ctx context.Context, who auth.Actor, r Request, once requ
 		return Accepted{}, err
 	}
 	r.Bounds = who.Bounds
-	r.Token, r.Address, r.ID, r.Trace = who.Token, trail.OriginOf(ctx).Address, tracing.RequestID(ctx), tracing.Of(ctx).Parent()
+	from := trail.OriginOf(ctx)
+	r.Token, r.Application, r.Tool, r.Address = who.Token, who.Application, from.Tool, from.Address
+	r.ID, r.Trace = tracing.RequestID(ctx), tracing.Of(ctx).Parent()
 	head, err := json.Marshal(r)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("encode the options of a request: %w", err)
@@ -313,10 +315,10 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim, r Request) (more
 	if err != nil {
 		return false, err
 	}
-	who.Token = r.Token
+	who.Token, who.Application = r.Token, r.Application
 	ctx, unwatch := a.actors.Watch(ctx, auth.Login{Member: c.Member}, who)
 	defer unwatch()
-	ctx = trail.With(ctx, trail.Origin{Member: c.Member, Address: r.Address})
+	ctx = trail.With(ctx, trail.Origin{Member: c.Member, Address: r.Address, Tool: r.Tool})
 	err = a.again(ctx, func(e *Engine) error {
 		if r.Undo {
 			u := undo.Request{Body: r.Body, YAML: r.YAML, Preview: r.Preview, Comment: r.Comment, IfMoment: r.IfMoment, UpTo: r.UpTo}

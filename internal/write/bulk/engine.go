@@ -77,13 +77,16 @@ type Request struct {
 	IfMoment int64
 
 	// Accept and AcceptUndo set the fields below, for the later execution.
-	Undo    bool         // the body is that of POST api/undo
-	UpTo    int64        // for an undo: the moment of the newest change when it was accepted
-	Address string       // address of the client
-	ID      string       // id of the HTTP request, for the log
-	Token   string       // id of the access token with which the member sent the request; empty: none
-	Bounds  *auth.Bounds `json:",omitempty"` // limits of that token; nil: none
-	Trace   string       // the header traceparent of the HTTP request; empty if the request is not traced
+	Undo    bool   // the body is that of POST api/undo
+	UpTo    int64  // for an undo: the moment of the newest change when it was accepted
+	Address string // address of the client
+	ID      string // id of the HTTP request, for the log
+	Token   string // id of the access token with which the member sent the request; empty: none
+	// Application is the name of that access token, and Tool is what the client calls the function that sent the
+	// request. They are stored with a request that is executed later.
+	Application, Tool string
+	Bounds            *auth.Bounds `json:",omitempty"` // limits of that token; nil: none
+	Trace             string       // the header traceparent of the HTTP request; empty if the request is not traced
 }
 
 // Run executes a request and returns the response object, or with Preview the projected commands.

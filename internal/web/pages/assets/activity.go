@@ -21,12 +21,19 @@ type activityPage struct {
 
 // activityItem is one change. Spec: interface 2.8.
 type activityItem struct {
-	Actor, Object activityRef
-	Verb          string
-	Time          time.Time
-	Target        []activityTarget
-	Provider      struct{ CommitID string } // the id of the write
-	Own           bool                      // the object is the asset of this page
+	Actor    activityActor
+	Object   activityRef
+	Verb     string
+	Time     time.Time
+	Target   []activityTarget
+	Provider struct{ CommitID string } // the id of the write
+	Own      bool                      // the object is the asset of this page
+}
+
+// activityActor is the member who made a change, and by which means: the name of an access token, and a tool.
+type activityActor struct {
+	activityRef
+	Application, Tool string
 }
 
 // activityRef is a reference to an asset.

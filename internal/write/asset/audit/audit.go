@@ -38,8 +38,11 @@ type Row struct {
 	Last     int64  // the last moment of the request
 	Imported bool
 	Trace    string // traceparent; empty: none
-	Token    string // id of the access token of the request; empty: none
-	Reason   string // why the request changes something: the Oid of the proposal that it applies; empty: none
+	// Application is the name of that access token, and Tool what the client calls the function that sent the
+	// request; empty: unknown.
+	Application, Tool string
+	Token             string // id of the access token of the request; empty: none
+	Reason            string // why the request changes something: the Oid of the proposal that it applies; empty: none
 
 	// Model is the generation that the model must have at the commit; 0: any generation.
 	Model int64
@@ -55,19 +58,7 @@ type Row struct {
 // statement or from the commit.
 // Errors: fault.Conflict for a second request with the same id; see RefusesModel.
 func Insert(ctx context.Context, tx *db.Tx, r Row) (quiet bool, err error) {
-	var comment, folded, trace, token, reason any
-	if r.Trace != "" {
-		trace = r.Trace
-	}
-	if r.Token != "" {
-		token = r.Token
-	}
-	if r.Reason != "" {
-		reason = r.Reason
-	}
-	if r.Comment != "" {
-		comment = r.Comment
-	}
+	var folded any
 	if !folding.IsPlain(r.Comment) {
 		folded = folding.Of(r.Comment)
 	}
@@ -77,11 +68,14 @@ func Insert(ctx context.Context, tx *db.Tx, r Row) (quiet bool, err error) {
 	}
 
 	from, unwatched := r.generations()
-	args := append([]any{r.ID, r.Request, r.Member, comment, folded, r.First, r.Last, imported, trace, token, reason}, unwatched...)
+	args := append([]any{
+		r.ID, r.Request, r.Member, orNull(r.Comment), folded, r.First, r.Last, imported, orNull(r.Trace), orNull(r.Token), orNull(r.Reason),
+		orNull(inFoldableForm(r.Application)), orNull(r.Tool),
+	}, unwatched...)
 	insert := `INSERT INTO audit` +
-		` (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, imported, traceparent, token_id, reason,` +
+		` (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, imported, traceparent, token_id, reason, application, tool,` +
 		` generation, fan_state)` +
-		` SELECT ?, ?, ?, ` + tx.Dialect().NowMicros + `, ?, ?, ?, ?, ?, ?, ?, ?, ` + from
+		` SELECT ?, ?, ?, ` + tx.Dialect().NowMicros + `, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ` + from
 	if tx.Dialect().Returning {
 		err = tx.QueryRow(ctx, insert+` RETURNING fan_state <> 0`, args...).Scan(&quiet)
 	} else { // the statement goes to the database server together with the next statement
@@ -91,6 +85,23 @@ func Insert(ctx context.Context, tx *db.Tx, r Row) (quiet bool, err error) {
 		return false, fmt.Errorf("write the audit: %w", err)
 	}
 	return quiet, nil
+}
+
+// orNull returns nil for an empty text.
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// inFoldableForm returns a text that databases compare as alds does. A text that they would compare in another way is
+// replaced by its folded form, because the audit has no folded form of it.
+func inFoldableForm(text string) string {
+	if folding.IsPlain(text) {
+		return text
+	}
+	return folding.Of(text)
 }
 
 // generations returns the end of the statement of Insert, and the arguments for it. This end

@@ -1,0 +1,1 @@
+ALTER TABLE `audit` ADD COLUMN `application` VARCHAR(255) NULL;

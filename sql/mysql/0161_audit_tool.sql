@@ -1,0 +1,1 @@
+ALTER TABLE `audit` ADD COLUMN `tool` VARCHAR(64) NULL;
