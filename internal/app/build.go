@@ -9,11 +9,13 @@ import (
 
 	"github.com/alds-dev/alds/internal/app/config"
 	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/base/release"
 	"github.com/alds-dev/alds/internal/base/tracing"
 	"github.com/alds-dev/alds/internal/events/feed"
 	"github.com/alds-dev/alds/internal/events/webhook"
 	"github.com/alds-dev/alds/internal/httpapi"
 	"github.com/alds-dev/alds/internal/jobs"
+	"github.com/alds-dev/alds/internal/mcp"
 	"github.com/alds-dev/alds/internal/model/catalog"
 	"github.com/alds-dev/alds/internal/model/localizer"
 	"github.com/alds-dev/alds/internal/operate/admin"
@@ -106,6 +108,9 @@ func (s *service) buildAPI(ctx context.Context, l net.Listener) error {
 	}
 	o.Pages = func(api http.RoundTripper) http.Handler {
 		return pages.New(api, ui.Options{Instance: s.cfg.Instance, Public: s.public, Greets: s.role.standalone, Log: s.component("pages")})
+	}
+	o.Agents = func(api http.RoundTripper) http.Handler {
+		return mcp.New(mcp.Options{API: api, URL: "http://localhost/" + s.cfg.Instance, Release: release.Version(), Log: s.component("mcp")}).Handler()
 	}
 	s.api = httpapi.New(s.served, o)
 	return nil

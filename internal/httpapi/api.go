@@ -61,7 +61,10 @@ type Options struct {
 	Loopback bool
 	// Pages returns the handler of pages; nil: no pages. Pages send their own requests to the
 	// interface through the transport.
-	Pages  func(http.RoundTripper) http.Handler
+	Pages func(http.RoundTripper) http.Handler
+	// Agents returns the handler of the calls of agents; nil: no agents. It sends its requests to the
+	// interface through the transport.
+	Agents func(http.RoundTripper) http.Handler
 	Scrape Scrape
 
 	Memory         *memory.Budget  // shared by all requests; nil: 1 GiB
@@ -113,6 +116,7 @@ type API struct {
 	followers *admission.Queue // requests that wait for changes, by member
 	viewers   *admission.Queue // requests for pages, by network
 	readers   *admission.Queue // requests for pages, by member
+	callers   *admission.Queue // calls of agents, by member
 	scrapers  *admission.Queue // requests for metrics, by network
 	scrape    Scrape
 	proxies   inbound.Proxies
@@ -126,6 +130,7 @@ type API struct {
 	open      bool         // open routes need no credentials
 	loopback  bool         // see Options.Loopback
 	pages     http.Handler // nil: no pages
+	agents    http.Handler // nil: no agents
 
 	instance     string
 	maxBody      int
@@ -159,6 +164,7 @@ func New(engines func() *Engines, o Options) *API {
 		followers: admission.New(followBounds()),
 		viewers:   admission.New(pageBounds()),
 		readers:   admission.New(readerBounds()),
+		callers:   admission.New(callerBounds()),
 		scrapers:  admission.New(scrapeBounds()),
 		scrape:    o.Scrape,
 		open:      o.Open, loopback: o.Loopback,
@@ -170,7 +176,10 @@ func New(engines func() *Engines, o Options) *API {
 	a.closing, a.close = context.WithCancel(context.Background())
 	a.m.registerGauges(o.Metrics, a)
 	if o.Pages != nil {
-		a.pages = o.Pages(door{a})
+		a.pages = o.Pages(door{a, maxInner})
+	}
+	if o.Agents != nil {
+		a.agents = o.Agents(door{a, maxAgentInner})
 	}
 	a.app = a.fiber(Routes())
 	return a

@@ -12,27 +12,33 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// maxInner is the maximum size in bytes of the answer to a request within the process.
-const maxInner = 16 << 20
+// Maximum sizes in bytes of the answer to a request within the process.
+const (
+	maxInner      = 16 << 20 // for a page
+	maxAgentInner = 4 << 20  // for a call of an agent
+)
 
-var errInner = errors.New("the answer to the page's request is too large")
+var errInner = errors.New("the answer to a request within the process is too large")
 
 // outerKey is the key of the outer request, in the context of a page and in the user values of
 // a request within the process.
 type outerKey struct{}
 
-// outer is the request of a browser for a page. The page sends requests within the process.
+// outer is a request that sends requests within the process: that of a browser for a page, or that of an agent.
 type outer struct {
-	ctx    context.Context // context of a request that the page sends; when it ends, that request ends
-	client net.Addr        // address of the browser
-	id     string          // X-Request-Id, which the requests of the page have, too
-	isGone func() bool     // reports whether the browser has closed the connection
+	ctx    context.Context // context of the inner request; when it ends, that request ends
+	client net.Addr        // address of the client
+	id     string          // X-Request-Id, which the inner requests have, too
+	isGone func() bool     // reports whether the client has closed the connection
 }
 
 // door is an http.RoundTripper that sends requests to the interface within the process. The
 // requests are authenticated, admitted, logged and counted like all others. Their client
 // address is the address of the browser, from the outer request in their context.
-type door struct{ api *API }
+type door struct {
+	api   *API
+	limit int // bytes of an answer
+}
 
 // RoundTrip sends a request and returns the complete answer. Errors: errInner; the error of an
 // answer that ended early. Spec: interface 4.
@@ -51,7 +57,7 @@ func (d door) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	f.Request.Header.Set(headerRequestID, from.id)
 	d.api.app.Server().Handler(&f)
-	return readInner(&f.Response, r)
+	return readInner(&f.Response, r, d.limit)
 }
 
 // writeInner copies a request into a request of the HTTP library.
@@ -76,19 +82,19 @@ func writeInner(to *fasthttp.Request, r *http.Request) error {
 	return r.Body.Close()
 }
 
-// readInner reads an answer to its end, at most maxInner bytes.
-func readInner(from *fasthttp.Response, r *http.Request) (*http.Response, error) {
+// readInner reads an answer to its end, at most limit bytes.
+func readInner(from *fasthttp.Response, r *http.Request, limit int) (*http.Response, error) {
 	body := from.Body
 	var whole []byte
 	if s := from.BodyStream(); s != nil {
 		var err error
-		if whole, err = io.ReadAll(io.LimitReader(s, maxInner+1)); err != nil {
+		if whole, err = io.ReadAll(io.LimitReader(s, int64(limit)+1)); err != nil {
 			return nil, err
 		}
 	} else {
 		whole = bytes.Clone(body())
 	}
-	if len(whole) > maxInner {
+	if len(whole) > limit {
 		return nil, errInner
 	}
 	answer := &http.Response{

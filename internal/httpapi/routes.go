@@ -143,6 +143,7 @@ func (a *API) register(app *fiber.App, table []Route) {
 	instance := app.Group("/" + a.instance)
 	a.registerScrape(app)
 	a.registerPages(app, instance)
+	a.registerAgents(instance)
 	allowed := map[string][]string{}
 	for _, r := range table {
 		allowed[r.Path] = append(allowed[r.Path], r.Methods...)

@@ -24,6 +24,7 @@ type apiCommands struct {
 	Repair    repairCommand   `cmd:"" help:"List what check finds and how it can be repaired. It changes nothing without --yes."`
 	RotateKey rotateCommand   `cmd:"" help:"Encrypt all stored secrets with the first key of ALDS_SECRET_KEY."`
 	Settings  settingsCommand `cmd:"" help:"Show the settings that administrators change while the service runs, or change one: settings StoryTrackingLevel=Off."`
+	MCP       mcpCommand      `cmd:"" name:"mcp" help:"Answer an agent over standard input and output, as a client of a running service."`
 	Token     tokenCommands   `cmd:"" help:"Create, list and revoke access tokens."`
 	Password  passwordCommand `cmd:"" help:"Set a member's password, read from the terminal or from one line of standard input. The member's sessions end, and so do tokens created with --ends-with-password."`
 }

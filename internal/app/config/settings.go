@@ -94,8 +94,8 @@ func SettingGroups() []SettingGroup {
 			{"OTEL_SDK_DISABLED", "", "`true` turns traces off, too."},
 		}},
 		{"The import command", []Setting{
-			{"ALDS_URL", "http://127.0.0.1:8080/alds", "The service that `api import` writes to, unless `--url` is set. It may contain user and password: `https://user:pass@host/alds`."},
-			{"ALDS_TOKEN", "", "Access token of `api import`, in place of user and password."},
+			{"ALDS_URL", "http://127.0.0.1:8080/alds", "The service that `api import` and `api mcp` use, unless `--url` is set. It may contain user and password: `https://user:pass@host/alds`."},
+			{"ALDS_TOKEN", "", "Access token of `api import` and `api mcp`, in place of user and password."},
 		}},
 	}
 }

@@ -32,6 +32,7 @@ var may = map[string][]string{
 	"store":    {"limits", "base", "sql"},
 	"model":    {"store", "base"},
 	"importer": {"base"},
+	"mcp":      {"base"},
 	"access":   {"model", "store", "limits", "base"},
 	"operate":  {"access", "model", "store", "base"},
 	"query":    {"access", "model", "store", "limits", "base"},
@@ -41,7 +42,7 @@ var may = map[string][]string{
 	"web":      {"model", "base"},
 	"httpapi":  {"events", "write", "query", "operate", "access", "model", "store", "limits", "base"},
 	"app": {
-		"httpapi", "web", "jobs", "events", "write", "query", "operate", "access", "importer", "model", "store", "limits", "base",
+		"httpapi", "web", "mcp", "jobs", "events", "write", "query", "operate", "access", "importer", "model", "store", "limits", "base",
 	},
 	"test": {"app", "access", "model", "store", "base", "sql"},
 	"sql":  {"base"},
@@ -63,6 +64,7 @@ var keepers = map[string][]string{
 	"gorm.io/":                              {"internal/store/db", "internal/store/sqlerror", "internal/access/auth", "internal/write/requests", "internal/events/webhook", "internal/events/delivery"},
 	"github.com/go-sql-driver/":             {"internal/store/connection", "internal/store/sqlerror", "internal/test/testdb"},
 	"modernc.org/":                          {"internal/store/connection", "internal/store/sqlerror"},
+	"github.com/modelcontextprotocol/":      {"internal/mcp", "internal/test/clienttest", "examples/agent"},
 	"github.com/minio/":                     {"internal/store/blob"},
 	"github.com/alecthomas/":                {"internal/app/command"},
 	"golang.org/x/term":                     {"internal/app/command"},
@@ -78,7 +80,7 @@ var keepers = map[string][]string{
 	module + "internal/app/embedded":        {"cmd/standalone", "internal/test/testproc"}, // only standalone links it
 	module + "internal/test/testdb":         {"internal/test/testall", "internal/test/testproc"},
 	module + "sql":                          {"internal/store/migrate", "internal/test/testdb"},
-	"github.com/microcosm-cc/":              {"internal/web/ui"},
+	"github.com/microcosm-cc/":              {"internal/web/ui", "internal/mcp"},
 	"github.com/standard-webhooks/":         {"internal/events/webhook", "internal/test/spectest"},
 	"github.com/chromedp/":                  {}, // only tests import it
 	"github.com/stretchr/":                  {},
@@ -177,7 +179,7 @@ func covers(lib, imp string) bool {
 }
 
 // TestExamplesStandAlone checks that examples import only the standard library, because integrators copy
-// them.
+// them. The example of an agent also imports the official client for agents.
 func TestExamplesStandAlone(t *testing.T) {
 	seen := 0
 	sources(t, func(file string, parsed *ast.File) {
@@ -186,7 +188,7 @@ func TestExamplesStandAlone(t *testing.T) {
 		}
 		seen++
 		for _, spec := range parsed.Imports {
-			if first, _, _ := strings.Cut(spec.Path.Value, "/"); strings.Contains(first, ".") {
+			if first, _, _ := strings.Cut(spec.Path.Value, "/"); strings.Contains(first, ".") && !(strings.HasPrefix(file, "examples/agent/") && strings.Contains(spec.Path.Value, "modelcontextprotocol")) {
 				t.Errorf("%s imports %s, which is not in the standard library", file, spec.Path.Value)
 			}
 		}

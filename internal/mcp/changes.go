@@ -1,0 +1,135 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxPatience is the longest time for which changes are awaited, in seconds. It is shorter than the
+// time after which many clients give up.
+const maxPatience = 30
+
+// event is an event of the feed. Spec: interface 6.2.2.
+type event struct {
+	SequenceID int64
+	EventType  string
+	Timestamp  string
+	RequestID  string
+	Reason     string
+	Instigator *struct {
+		OID         string `json:"_oid"`
+		Name        string
+		Application string
+	}
+	TargetAsset struct {
+		OID string `json:"_oid"`
+	}
+	Changes []struct {
+		Name, Act string
+		Old, New  json.RawMessage
+	}
+	Snapshot []row
+}
+
+func runChanges(c *call, arguments json.RawMessage) (*sdk.CallToolResult, error) {
+	var a struct {
+		Next, From, Filter string
+		Attributes, Select texts
+		Wait, Size         whole
+		Structured         bool
+	}
+	if err := decode(arguments, &a); err != nil {
+		return nil, err
+	}
+	size, err := checkSize(a.Size)
+	if err != nil {
+		return nil, err
+	}
+	if a.Wait < 0 || a.Wait > maxPatience {
+		return nil, refusef("wait is a number of seconds from 0 to %d", maxPatience)
+	}
+	wait := ""
+	if a.Wait > 0 {
+		wait = strconv.Itoa(int(a.Wait))
+	}
+	var page struct {
+		Events []json.RawMessage
+		Next   string
+		More   bool
+	}
+	_, err = c.get(link("api/changes", "after", a.Next, "from", a.From, "filter", a.Filter, "attributes", strings.Join(a.Attributes, ","),
+		"select", strings.Join(a.Select, ","), "page", strconv.Itoa(size), "wait", wait), &page)
+	if err != nil {
+		return nil, err
+	}
+	l := &lines{}
+	l.add(plural(len(page.Events), "change"))
+	if len(page.Events) > 0 {
+		l.add(marked)
+	}
+	shown, following := []json.RawMessage{}, page.Next
+	used := 0
+	for i, raw := range page.Events {
+		var e event
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return nil, fmt.Errorf("read an event: %w", err)
+		}
+		used += len(raw) + 1
+		if !l.add(e.words()) || a.Structured && used > maxText-reserved {
+			if i == 0 {
+				return nil, refusef("A change is larger than an answer may be: select less")
+			}
+			break
+		}
+		shown, following = append(shown, raw), page.Next
+		if i < len(page.Events)-1 {
+			following = strconv.FormatInt(e.SequenceID, 10)
+		}
+	}
+	if a.Structured {
+		return inJSON(map[string]any{"events": shown, "next": following, "more": page.More || len(shown) < len(page.Events)}), nil
+	}
+	l.end("next: ", following)
+	return answered(l), nil
+}
+
+// words returns the event as one line.
+func (e *event) words() string {
+	what := "changed"
+	if e.EventType == "AssetCreated" {
+		what = "created"
+	}
+	by := "somebody"
+	if e.Instigator != nil {
+		by = (&actor{thing{ID: e.Instigator.OID, DisplayName: e.Instigator.Name}, e.Instigator.Application, ""}).words()
+	}
+	parts := []string{fmt.Sprintf("%.19s %s %s by %s, request %s", e.Timestamp, e.TargetAsset.OID, what, by, e.RequestID)}
+	if e.Reason != "" {
+		parts = append(parts, "applied "+e.Reason)
+	}
+	for _, one := range e.Changes {
+		old, now := clipped(cell(one.Old), maxCell), clipped(cell(one.New), maxCell)
+		switch one.Act {
+		case "Added":
+			parts = append(parts, one.Name+" + "+now)
+		case "Removed":
+			parts = append(parts, one.Name+" - "+old)
+		default:
+			parts = append(parts, changed(one.Name, old, now))
+		}
+	}
+	for _, r := range e.Snapshot {
+		for _, name := range slices.Sorted(maps.Keys(r)) {
+			if name != "_oid" {
+				parts = append(parts, "now "+name+" = "+clipped(cell(r[name]), maxCell))
+			}
+		}
+	}
+	return strings.Join(parts, " | ")
+}
