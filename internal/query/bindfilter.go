@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/model/value"
 	"github.com/alds-dev/alds/internal/query/token"
+	"github.com/alds-dev/alds/internal/store/collation"
 )
 
 // cond binds a filter on assets of the type in the parameter on.
@@ -104,18 +105,19 @@ func (b *binder) countValues(src token.Term) error {
 }
 
 // deciding returns the values that decide a comparison with several values. Example: a number is
-// less than one of the values if it is less than the largest, so only the largest is returned. A
-// value with a slot is not known yet; deciding then returns all values.
+// less than one of the values if it is less than the largest, so only the largest is returned. Texts
+// have the order of the databases. A value with a slot is not known yet; deciding then returns all
+// values.
 func deciding(test token.Test, values []Value) []Value {
 	var order func(a, b Value) int
 	switch test {
 	case token.Gt, token.Ge:
-		order = byNumber
+		order = inOrder
 	case token.Lt, token.Le:
-		order = func(a, b Value) int { return byNumber(b, a) }
+		order = func(a, b Value) int { return inOrder(b, a) }
 	}
 	known := func(v Value) bool {
-		return v.slot == 0 && v.Kind == values[0].Kind && (v.Kind == NumOf || v.Kind == IntOf)
+		return v.slot == 0 && v.Kind == values[0].Kind && (v.Kind == NumOf || v.Kind == IntOf || v.Kind == TextOf)
 	}
 	if order == nil || len(values) < 2 || slices.ContainsFunc(values, func(v Value) bool { return !known(v) }) {
 		return values
@@ -123,8 +125,8 @@ func deciding(test token.Test, values []Value) []Value {
 	return []Value{slices.MinFunc(values, order)}
 }
 
-func byNumber(a, b Value) int {
-	return cmp.Or(cmp.Compare(a.Num, b.Num), cmp.Compare(a.Int, b.Int))
+func inOrder(a, b Value) int {
+	return cmp.Or(cmp.Compare(a.Num, b.Num), cmp.Compare(a.Int, b.Int), collation.Compare(a.Text, b.Text))
 }
 
 // distinct returns the values without duplicates, in their order.

@@ -7,11 +7,11 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// TestDeciding checks which of several numbers decides a comparison with <, <=, > or >=.
+// TestDeciding checks which of several values decides a comparison with <, <=, > or >=.
 func TestDeciding(t *testing.T) {
 	numbers := []Value{{Kind: NumOf, Num: 3}, {Kind: NumOf, Num: 1}, {Kind: NumOf, Num: 2}}
 	moments := []Value{{Kind: IntOf, Int: 30}, {Kind: IntOf, Int: 10}}
-	texts := []Value{{Kind: TextOf, Text: "b"}, {Kind: TextOf, Text: "a"}}
+	texts := []Value{{Kind: TextOf, Text: "B"}, {Kind: TextOf, Text: "a"}, {Kind: TextOf, Text: "ä"}, {Kind: TextOf, Text: "b c"}}
 	slots := []Value{{Kind: NumOf, Num: 3, slot: slotFirst}, {Kind: NumOf, Num: 1, slot: slotFirst + 1}}
 	for _, c := range []struct {
 		test         token.Test
@@ -25,7 +25,9 @@ func TestDeciding(t *testing.T) {
 		{token.Lt, moments, moments[:1]},
 		{token.Eq, numbers, numbers},
 		{token.Ne, numbers, numbers},
-		{token.Gt, texts, texts},
+		{token.Gt, texts, texts[1:2]},
+		{token.Le, texts, texts[3:]},
+		{token.Eq, texts, texts},
 		{token.Gt, slots, slots},
 		{token.Gt, append(moments[:1:1], numbers[0]), append(moments[:1:1], numbers[0])},
 		{token.Lt, nil, nil},

@@ -33,6 +33,16 @@ var cases = []struct {
 		http.StatusBadRequest, "bytes allocated", 100 * mib, // once 1,265 MiB until the request timed out
 	},
 	{
+		commands("the same query in the place of a value of each asset", "role9",
+			dict{{"from", word("RegressionTest")}, {"update", dict{{"Messages", many{2, dict{{"from", word("Message")}}, false}}}}}),
+		http.StatusOK, "statements", 1500, // once 1,902
+	},
+	{
+		commands("many texts with which a long text is compared", "role5",
+			dict{{"from", word("Task")}, {"select", list{dict{{"from", word("SuperAndUp")}, {"filter", and(word("Description>"), again("'Ünö"+index+"'", 1328, ","))}}}}}),
+		http.StatusOK, "bytes allocated", 200 * mib, // once 4,963 MiB
+	},
+	{
 		commands("one query again and again in the place of values", "admin",
 			dict{{"AssetType", word("Expression")}, {"Mentions", many{255, dict{{"from", word("BaseAsset")}}, false}}}),
 		http.StatusBadRequest, "rows read", 60_000, // once 399,467
