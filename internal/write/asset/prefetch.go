@@ -92,7 +92,7 @@ func (p *prefetch) load(ctx context.Context, x *executor, several bool) (err err
 		func() error { return l.lockReferences(ctx, l.unknown(p.followed)) },
 		func() error { return l.loadReferences(ctx, l.unknown(p.references)) },
 		func() error { return p.loadTracked(ctx, l) },
-		func() error { return l.foreseeSeen(ctx) },
+		func() error { return l.foreseeSeen(ctx, p.locks) },
 		func() error { return p.loadEdges(ctx, l) },
 		func() error { return l.loadParts(ctx, p.owners, several) },
 		func() error { return l.loadDeletions(ctx, append(p.deleted, l.deletedParts(p.deleted)...)) },
@@ -194,6 +194,12 @@ func (p *prefetch) collectValue(t *meta.Type, a *meta.Attr, v Value) {
 		p.locks = append(p.locks, id)
 		if p.layout.hasDependents(a.Related, a.Back) {
 			p.sources = append(p.sources, id)
+		}
+		if a.Back.Place.Kind == meta.InLinks {
+			p.reverseLinks[a.Back.Place.Code] = append(p.reverseLinks[a.Back.Place.Code], id)
+		}
+		if by := a.Related.Sealed; by != nil {
+			p.sealable[by] = append(p.sealable[by], id)
 		}
 		return
 	}

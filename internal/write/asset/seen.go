@@ -38,26 +38,35 @@ func (l *loaded) loadSeen(ctx context.Context, types []*meta.Type, ids []int64) 
 	return err
 }
 
-// foreseeSeen calls loadSeen for all loaded references whose types have a rule.
-func (l *loaded) foreseeSeen(ctx context.Context) error {
+// foreseeSeen calls loadSeen for all loaded references, and for some loaded rows, whose types have a rule.
+func (l *loaded) foreseeSeen(ctx context.Context, rows []int64) error {
 	if l.s.who.All {
 		return nil
 	}
 	var types []*meta.Type
 	var ids []int64
-	for id, a := range l.references {
-		if a.typ.Seen.IsZero() || l.s.createdRuled[id] {
-			continue
+	add := func(id int64, t *meta.Type) {
+		if t.Seen.IsZero() || l.s.createdRuled[id] {
+			return
 		}
 		ids = append(ids, id)
-		if !slices.Contains(types, a.typ) {
-			types = append(types, a.typ)
+		if !slices.Contains(types, t) {
+			types = append(types, t)
+		}
+	}
+	for id, a := range l.references {
+		add(id, a.typ)
+	}
+	for _, id := range rows {
+		if w := l.rows[id]; w != nil {
+			add(id, w.typ)
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
 	slices.Sort(ids)
+	ids = slices.Compact(ids)
 	return l.loadSeen(ctx, types, ids)
 }
 
