@@ -3,7 +3,10 @@ package asset
 import (
 	"context"
 
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/write/asset/names"
 )
 
@@ -202,7 +205,7 @@ func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 	switch {
 	case err != nil || !ok || !w.target().isDeleted():
 	case c.TargetLive && w.cur.audit != x.s.audit && !x.s.scopesHidden: // deleted by another request
-		out.Skipped = true
+		out.Skipped, out.Err = true, checkNames(c, w.typ)
 		return nil, out
 	case c.Verb == Update && !c.TargetDeleted: // an earlier command of the request has deleted the asset
 		out.Err = badToken(c.Target)
@@ -219,6 +222,20 @@ func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 		return nil, out
 	}
 	return w, out
+}
+
+// checkNames returns an error for an attribute or operation that a type does not have. Such a command fails, also if
+// its asset was deleted meanwhile.
+func checkNames(c *Command, t *meta.Type) error {
+	if _, ok := t.Op(c.Op); c.Verb == Operate && !ok {
+		return UnknownOp(t.Name, c.Op)
+	}
+	for i := range c.Changes {
+		if _, ok := t.Attr(c.Changes[i].Name); c.Verb == Update && !ok {
+			return fault.Placed(query.UnknownAttribute(t.Name, c.Changes[i].Name), c.Changes[i].At)
+		}
+	}
+	return nil
 }
 
 // checkPath returns an error if the target of a path does not exist, is not visible to the
