@@ -39,19 +39,16 @@ func (u *undoer) changedSince(ctx context.Context) (bool, error) {
 // remove deletes the asset with its operation Delete, if it has no parts and nothing is below it. Assets that
 // were there at the moment since do not count, unless since is 0.
 func (u *undoer) remove(ctx context.Context, since int64) error {
-	part, err := u.livePart(ctx, since)
-	if err != nil {
+	found, err := u.findObstacle(ctx, since)
+	switch {
+	case err != nil:
 		return err
-	}
-	if part != nil {
-		return u.inTheWay(ctx, part.id, int64(part.cur.moment))
-	}
-	below, err := u.liveBelow(ctx, since)
-	if err != nil {
-		return err
-	}
-	if below != nil {
-		return u.inTheWay(ctx, below.id, below.moment)
+	case found.moment != 0:
+		u.conflict(nil, u.past.last).by = found.moment
+		return nil
+	case found.hidden:
+		u.result.Hidden++
+		return nil
 	}
 	const name = "Delete"
 	op, ok := u.w.typ.Op(name)
@@ -69,46 +66,22 @@ func (u *undoer) remove(ctx context.Context, since int64) error {
 	return nil
 }
 
-// inTheWay reports that an asset prevents the deletion. It does not tell who changed that asset, and when, if
-// the caller may not see it. moment is that of its current version.
-func (u *undoer) inTheWay(ctx context.Context, id, moment int64) error {
-	c := u.conflict(nil, u.past.last)
-	t, err := u.seen(ctx, id)
-	if t != nil {
-		c.by = moment
-	}
-	return err
+// obstacle is an asset that prevents a deletion: a part of the asset to be deleted, or an asset below it.
+type obstacle struct {
+	moment int64 // moment of its current version; 0: the caller sees no such asset
+	hidden bool  // there is an asset that the caller does not see
 }
 
-// livePart returns a part of the asset that is not deleted, or nil. See remove for the parameter since.
-func (u *undoer) livePart(ctx context.Context, since int64) (*row, error) {
-	if err := u.loaded.loadParts(ctx, []int64{u.w.id}, u.loaded.several); err != nil {
-		return nil, err
+// findObstacle returns an asset that prevents the deletion, one that the caller sees if there is one. So an answer does
+// not depend on hidden assets beside it. See remove for the parameter since.
+func (u *undoer) findObstacle(ctx context.Context, since int64) (found obstacle, err error) {
+	parts, err := u.liveParts(ctx, since)
+	if err != nil {
+		return found, err
 	}
-	for _, rule := range u.s.e.layout.partRules(u.w.typ, "Delete") {
-		for _, part := range u.loaded.parts[u.w.id] {
-			was := part.stored != nil && u.wasThere(part.id, int64(part.stored.moment), part.stored.audit, since)
-			if part.typ != rule.part || u.loaded.rows[part.id] != part || part.cur.code == meta.StateDeleted || was {
-				continue
-			}
-			at, err := u.loaded.pointsTo(ctx, part, rule.relation)
-			if err != nil || at == u.w.id {
-				return part, err
-			}
-		}
+	if found, err = u.firstSeen(ctx, found, parts); err != nil || found.moment != 0 {
+		return found, err
 	}
-	return nil, nil
-}
-
-// wasThere reports whether an asset has not changed since a moment, except by this request. moment and audit
-// are those of its current version.
-func (u *undoer) wasThere(id, moment, audit, since int64) bool {
-	return since != 0 && (moment <= since || u.s.ownWrite(audit) || u.s.undoes[id])
-}
-
-// liveBelow returns an asset, with the moment of its current version, that is not deleted and lies below the
-// asset in a tree, or in the project that the asset is. It returns nil if there is none.
-func (u *undoer) liveBelow(ctx context.Context, since int64) (below *versionAt, err error) {
 	var slots []int
 	for _, h := range u.w.typ.Hierarchies {
 		if h.Up.Place.Kind == meta.InColumn {
@@ -119,19 +92,63 @@ func (u *undoer) liveBelow(ctx context.Context, since int64) (below *versionAt, 
 		slots = append(slots, u.s.e.layout.scope)
 	}
 	for _, slot := range slots {
-		if below, err = u.liveIn(ctx, slot, since); err != nil || below != nil {
-			return below, err
+		if found, err = u.findBelow(ctx, found, slot, since); err != nil || found.moment != 0 {
+			return found, err
 		}
 	}
-	return nil, nil
+	return found, nil
 }
 
-// liveIn is liveBelow for the assets that refer to the asset in one column.
-func (u *undoer) liveIn(ctx context.Context, slot int, since int64) (below *versionAt, err error) {
+// firstSeen returns the first of some assets that the caller sees. Otherwise it returns found, and notes the assets that
+// the caller does not see.
+func (u *undoer) firstSeen(ctx context.Context, found obstacle, all []versionAt) (obstacle, error) {
+	for _, v := range all {
+		t, err := u.seen(ctx, v.id)
+		if err != nil || t != nil {
+			return obstacle{moment: v.moment}, err
+		}
+		found.hidden = true
+	}
+	return found, nil
+}
+
+// liveParts returns the parts of the asset that are not deleted. See remove for the parameter since.
+func (u *undoer) liveParts(ctx context.Context, since int64) (all []versionAt, err error) {
+	if err := u.loaded.loadParts(ctx, []int64{u.w.id}, u.loaded.several); err != nil {
+		return nil, err
+	}
+	for _, rule := range u.s.e.layout.partRules(u.w.typ, "Delete") {
+		for _, part := range u.loaded.parts[u.w.id] {
+			was := part.stored != nil && u.wasThere(part.id, int64(part.stored.moment), part.stored.audit, since)
+			if part.typ != rule.part || u.loaded.rows[part.id] != part || part.cur.code == meta.StateDeleted || was {
+				continue
+			}
+			at, err := u.loaded.pointsTo(ctx, part, rule.relation)
+			if err != nil {
+				return nil, err
+			}
+			if at == u.w.id {
+				all = append(all, versionAt{part.id, int64(part.cur.moment)})
+			}
+		}
+	}
+	return all, nil
+}
+
+// wasThere reports whether an asset has not changed since a moment, except by this request. moment and audit
+// are those of its current version.
+func (u *undoer) wasThere(id, moment, audit, since int64) bool {
+	return since != 0 && (moment <= since || u.s.ownWrite(audit) || u.s.undoes[id])
+}
+
+// findBelow does the same as findObstacle for the assets that refer to the asset in one column: those below it in a
+// tree, or in the project that the asset is.
+func (u *undoer) findBelow(ctx context.Context, found obstacle, slot int, since int64) (obstacle, error) {
 	const page = 100
 	query := `SELECT id, moment, audit_id FROM asset WHERE ` + u.s.e.layout.Slots[slot].Name + ` = ? AND state < ? AND id > ? ORDER BY id LIMIT ` + strconv.Itoa(page)
 	for after := noID; ; {
 		n := 0
+		var all []versionAt
 		err := db.Each(ctx, u.s.tx, query, []any{u.w.id, meta.StateDeleted, after}, func(scan db.Scanner) error {
 			var at, audit int64
 			n++
@@ -140,17 +157,19 @@ func (u *undoer) liveIn(ctx context.Context, slot int, since int64) (below *vers
 			}
 			w := u.loaded.rows[after] // the batch may have deleted or moved it
 			gone := w != nil && (w.cur.code == meta.StateDeleted || w.cur.Slots[slot] != any(u.w.id))
-			if after == u.w.id || gone || u.wasThere(after, at, audit, since) {
-				return nil
+			if after != u.w.id && !gone && !u.wasThere(after, at, audit, since) {
+				all = append(all, versionAt{after, at})
 			}
-			below = &versionAt{after, at}
 			return nil
 		})
-		if err != nil || below != nil || n < page {
-			return below, err
+		if err != nil {
+			return found, err
+		}
+		if found, err = u.firstSeen(ctx, found, all); err != nil || found.moment != 0 || n < page {
+			return found, err
 		}
 		if err := u.proceed(ctx); err != nil {
-			return nil, err
+			return found, err
 		}
 	}
 }

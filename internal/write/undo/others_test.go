@@ -414,15 +414,20 @@ func TestANewEpicWithMore(t *testing.T) {
 	})
 }
 
-// An asset below a new epic that the caller does not see. The conflict does not tell
-// who has put it there.
+// An asset below a new epic that the caller does not see is a conflict by number. If there is also one that the caller
+// sees, the conflict is the same as without the hidden one.
 func TestUnseenBelowANewAsset(t *testing.T) {
 	each(t, func(w *world) {
 		p, q := w.project("P"), w.project("Q")
 		a := w.must(`{"AssetType":"Epic","Name":"E","Scope":"` + p + `"}`)
 		w.must(`{"AssetType":"Story","Name":"S","Scope":"` + q + `","Super":"` + a.AssetsCreated.OIDTokens[0] + `"}`)
 		got, err := w.take(w.actor(4, p), `{"requestId":"`+a.RequestID+`"}`)
-		if err != nil || got.Undone || len(got.Conflicts.List) != 1 || got.Conflicts.List[0].ChangeDate != "" {
+		if err != nil || got.Undone || len(got.Conflicts.List) != 0 || got.Conflicts.Hidden != 1 {
+			t.Errorf("%v %+v", err, got)
+		}
+		w.must(`{"AssetType":"Story","Name":"T","Scope":"` + p + `","Super":"` + a.AssetsCreated.OIDTokens[0] + `"}`)
+		got, err = w.take(w.actor(4, p), `{"requestId":"`+a.RequestID+`"}`)
+		if err != nil || got.Undone || len(got.Conflicts.List) != 1 || got.Conflicts.Hidden != 0 || got.Conflicts.List[0].ChangeDate == "" {
 			t.Errorf("%v %+v", err, got)
 		}
 	})
