@@ -88,9 +88,9 @@ func take(ctx context.Context, tx *db.Tx, moments, numbers int) (s stamp, err er
 
 // audit writes the row of a write to the table audit, from which workers make webhook events.
 func (h *hand) audit(ctx context.Context, tx *db.Tx, id int64, s stamp, moments int) error {
-	_, err := tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, first_moment, last_moment, token_id, generation)
-		SELECT ?, ?, ?, ?, ?, ?, ?, value FROM sequence WHERE name = 'webhook' LOCK IN SHARE MODE`,
-		id, uuid.NewString(), admin, s.at, s.moment, s.moment+int64(moments)-1, uuid.Nil.String())
+	_, err := tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, first_moment, last_moment, token_id, application, generation)
+		SELECT ?, ?, ?, ?, ?, ?, ?, ?, value FROM sequence WHERE name = 'webhook' LOCK IN SHARE MODE`,
+		id, uuid.NewString(), admin, s.at, s.moment, s.moment+int64(moments)-1, uuid.Nil.String(), "bench")
 	return err
 }
 

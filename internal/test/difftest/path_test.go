@@ -397,7 +397,7 @@ func (e *evaluator) system(n node, a *meta.Attr) any {
 		return e.w.comments[n.audit]
 	case "CreateComment":
 		return e.w.comments[e.w.versions[n.id][0].audit]
-	case "CreateReason", "ChangeReason", "MyLastChangeReason", "RetireReason":
+	case "CreateReason", "ChangeReason", "MyLastChangeReason", "RetireReason", "ChangeApplication", "ChangeTool":
 		return nil
 	case "RetireDate", "RetireDateUTC":
 		if x := n.next(); x != nil {

@@ -258,6 +258,9 @@ func (g *maker) undos() *request {
 		body["conflicts"] = "skip"
 	}
 	r := &request{who: g.oneOf("lee lee obs cus tes pam"), method: "POST", path: "/api/undo", body: text(body), writes: true}
+	if o, ok := body["asset"].(string); ok && strings.HasPrefix(o, "Member:") {
+		r.who = "lee" // pam administers members, and sees all of them
+	}
 	if g.chance(50) {
 		r.path, r.writes = "/api/undo?previewOnly=true", false
 	}
