@@ -26,6 +26,8 @@ type bounds struct {
 	Projects  []string
 	Types     []string
 	Addresses []string
+	Changes   int
+	Hourly    int
 }
 
 // token returns the access token of the call.
@@ -92,6 +94,12 @@ func (t *token) words() string {
 		if len(of.list) > 0 {
 			parts = append(parts, "only "+of.what+" "+strings.Join(of.list, ", "))
 		}
+	}
+	if b.Changes > 0 {
+		parts = append(parts, "at most "+plural(b.Changes, "change")+" with one apply")
+	}
+	if b.Hourly > 0 {
+		parts = append(parts, "at most "+plural(b.Hourly, "change")+" in an hour")
 	}
 	return strings.Join(parts, "; ") + "."
 }

@@ -41,8 +41,10 @@ type Bounds struct {
 	Projects  []int64 `json:"projects,omitempty"`  // stored ids; the token reads and writes only in these projects and below; nil: in all
 	// Types has the names of the types that the token writes, and of which it reads assets that
 	// belong to projects. A type includes the types below it. nil: all types.
-	Types     []string       `json:"types,omitempty"`
-	Addresses []netip.Prefix `json:"addresses,omitempty"` // networks from which the token is accepted; nil: all
+	Types      []string       `json:"types,omitempty"`
+	Addresses  []netip.Prefix `json:"addresses,omitempty"` // networks from which the token is accepted; nil: all
+	MaxChanges int            `json:"changes,omitempty"`   // limit of the changes of one request; 0: none
+	MaxHourly  int            `json:"hourly,omitempty"`    // limit of the changes within an hour; 0: none
 }
 
 // LimitsReading reports whether the bounds hide assets that the member may read.
@@ -71,6 +73,20 @@ func (b *Bounds) Write(way Way) error {
 		return fault.Deniedf("The access token may only propose")
 	}
 	return fault.Deniedf("The access token may only read")
+}
+
+// CheckChanges returns an error if a request, or an hour, has more changes than the bounds allow. inHour includes
+// the changes of the request.
+// Errors: fault.Denied.
+func (b *Bounds) CheckChanges(request, inHour int) error {
+	switch {
+	case b == nil:
+	case b.MaxChanges > 0 && request > b.MaxChanges:
+		return fault.Deniedf("The access token makes at most %d changes with one request", b.MaxChanges)
+	case b.MaxHourly > 0 && inHour > b.MaxHourly:
+		return fault.Deniedf("The access token makes at most %d changes in an hour", b.MaxHourly)
+	}
+	return nil
 }
 
 // accepts reports whether a token with these bounds is accepted from an address. An unknown address

@@ -119,6 +119,7 @@ func TestBoundsThatAreRefused(t *testing.T) {
 		`{"projects": "Scope:1010"}`, `{"projects": []}`, `{"projects": [1010]}`, `{"projects": ["Scope:9999"]}`, `{"projects": ["Story:1010"]}`,
 		`{"projects": ["Scope:1010:1"]}`, `{"projects": ["Scope:1012"]}`, `{"projects": ["Scope:0"]}`, `{"types": []}`, `{"types": ["Member"]}`, `{"types": ["Story "]}`,
 		`{"types": ["StoryStatus"]}`, `{"addresses": []}`, `{"addresses": ["localhost"]}`, `{"addresses": ["10.0.0.0/33"]}`, `{"addresses": ["fe80::1%eth0"]}`, `{"addresses": ["::ffff:10.0.0.0/90"]}`,
+		`{"changes": 0}`, `{"changes": -1}`, `{"changes": "5"}`, `{"hourly": 1.5}`, `{"hourly": 1000000001}`, `{"hourly": true}`,
 		`{"addresses": [` + strings.Repeat(`"10.0.0.1", `, maxBounds) + `"10.0.0.1"]}`,
 	} {
 		_, err := w.s.MakeToken(t.Context(), w.basic("cara"), w.who(w.basic("cara")), []byte(`{"name": "x", "bounds": `+bounds+`}`), false)
@@ -134,7 +135,7 @@ func TestBoundsThatAreRefused(t *testing.T) {
 	}
 	_, err := w.s.MakeToken(t.Context(), w.basic("cara"), w.who(w.basic("cara")), []byte(`{"session": true, "bounds": {"writes": "none"}}`), false)
 	w.wantKind("a session", err, fault.Invalid, "A session has no bounds: leave out bounds")
-	for _, nothing := range []string{`null`, `{}`, `{"writes": "all", "deletes": true, "types": null}`} {
+	for _, nothing := range []string{`null`, `{}`, `{"writes": "all", "deletes": true, "types": null, "changes": null, "hourly": null}`} {
 		if v := w.made(w.basic("cara"), `{"name": "x", "bounds": `+nothing+`}`); v.Bounds != nil {
 			t.Errorf("%s: %+v", nothing, v.Bounds)
 		}

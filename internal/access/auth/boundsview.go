@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/base/document"
@@ -29,6 +30,8 @@ type BoundsView struct {
 	Projects  []string `json:"projects"`
 	Types     []string `json:"types"`
 	Addresses []string `json:"addresses"`
+	Changes   *int     `json:"changes"` // limit of the changes of one request; nil: none
+	Hourly    *int     `json:"hourly"`  // limit of the changes within an hour; nil: none
 }
 
 // parseBounds reads the bounds of a new token. nil: none. Errors: fault.Invalid.
@@ -38,7 +41,7 @@ func parseBounds(n *document.Node) (*BoundsView, error) {
 	}
 	v := &BoundsView{Writes: everything, Deletes: true}
 	if n.Kind != document.Map {
-		return nil, fault.Invalidf(n.At, `bounds must be an object: {"writes", "deletes", "projects", "types", "addresses"}`)
+		return nil, fault.Invalidf(n.At, `bounds must be an object: {"writes", "deletes", "projects", "types", "addresses", "changes", "hourly"}`)
 	}
 	for i, key := range n.Keys {
 		if err := v.set(key, &n.Items[i]); err != nil {
@@ -68,6 +71,10 @@ func (v *BoundsView) set(key string, n *document.Node) (err error) {
 		v.Types, err = texts(key, n)
 	case "addresses":
 		v.Addresses, err = texts(key, n)
+	case "changes":
+		v.Changes, err = limit(key, n)
+	case "hourly":
+		v.Hourly, err = limit(key, n)
 	default:
 		return fault.Invalidf(n.At, "Invalid key at node(s): root->bounds->%s", key)
 	}
@@ -90,6 +97,25 @@ func texts(key string, n *document.Node) ([]string, error) {
 		list[i] = n.Items[i].Text
 	}
 	return list, nil
+}
+
+// maxLimit is the largest limit of changes.
+const maxLimit = 1_000_000_000
+
+// limit reads a limit of changes. null: no limit.
+func limit(key string, n *document.Node) (*int, error) {
+	if n.Kind == document.Null {
+		return nil, nil //nolint:nilnil // nil: no limit
+	}
+	most, err := strconv.Atoi(n.Text)
+	if n.Kind != document.Number || err != nil {
+		return nil, errNoLimit(n.At, key)
+	}
+	return &most, nil
+}
+
+func errNoLimit(at int, key string) error {
+	return fault.Invalidf(at, "%s must be a number from 1 to %d", key, maxLimit)
 }
 
 // boundsOf checks the bounds of a new token and returns them as they are stored; nil: they limit
@@ -135,7 +161,20 @@ func (s *Service) boundsOf(ctx context.Context, who Actor, v *BoundsView) (*Boun
 		}
 		b.Addresses = append(b.Addresses, p)
 	}
-	if b.Writes == AllWrites && !b.NoDeletes && b.Projects == nil && b.Types == nil && b.Addresses == nil {
+	for _, l := range []struct {
+		name string
+		of   *int
+		to   *int
+	}{{"changes", v.Changes, &b.MaxChanges}, {"hourly", v.Hourly, &b.MaxHourly}} {
+		switch {
+		case l.of == nil:
+		case *l.of < 1 || *l.of > maxLimit:
+			return nil, errNoLimit(fault.NoPlace, l.name)
+		default:
+			*l.to = *l.of
+		}
+	}
+	if b.MaxChanges == 0 && b.MaxHourly == 0 && b.Writes == AllWrites && !b.NoDeletes && b.Projects == nil && b.Types == nil && b.Addresses == nil {
 		return nil, nil //nolint:nilnil // nil: no bounds
 	}
 	return b, nil
@@ -204,6 +243,12 @@ func (s *Service) viewOf(b *Bounds) *BoundsView {
 	}
 	for _, id := range b.Projects {
 		v.Projects = append(v.Projects, oid.OID{Type: s.roles.scope.Name, ID: s.roles.scope.Shown(id)}.String())
+	}
+	if b.MaxChanges > 0 {
+		v.Changes = &b.MaxChanges
+	}
+	if b.MaxHourly > 0 {
+		v.Hourly = &b.MaxHourly
 	}
 	for _, p := range b.Addresses {
 		v.Addresses = append(v.Addresses, p.String())

@@ -24,11 +24,21 @@ type createToken struct {
 	Project          []string   `placeholder:"OID" help:"The token reads and writes only in this project and below, such as Scope:1005. May be repeated."`
 	Type             []string   `placeholder:"TYPE" help:"The token reads and writes only assets of this type, such as Story. May be repeated."`
 	Address          []string   `placeholder:"NETWORK" help:"The token is accepted only from this IP address or network, such as 10.0.0.0/8. May be repeated."`
+	Changes          int        `placeholder:"NUMBER" help:"The most changes that one request with the token makes. Default: no limit."`
+	Hourly           int        `placeholder:"NUMBER" help:"The most changes that the token makes in an hour. Default: no limit."`
+}
+
+// limit returns a limit of the bounds; nil: none.
+func limit(n int) *int {
+	if n == 0 {
+		return nil
+	}
+	return &n
 }
 
 // bounds returns the bounds of the token.
 func (c createToken) bounds() *auth.BoundsView {
-	return &auth.BoundsView{Writes: c.Writes, Deletes: !c.NoDeletes, Projects: c.Project, Types: c.Type, Addresses: c.Address}
+	return &auth.BoundsView{Writes: c.Writes, Deletes: !c.NoDeletes, Projects: c.Project, Types: c.Type, Addresses: c.Address, Changes: limit(c.Changes), Hourly: limit(c.Hourly)}
 }
 
 // Run prints a new access token, and nothing else, on stdout.

@@ -70,6 +70,7 @@ func TestATokenAndItsLimits(t *testing.T) {
 	b.fill("[name=name]", "Triage")
 	eval[any](b, `[...document.querySelector("[name=project]").options].find(o => o.text == "Till").selected = true`)
 	b.fill("[name=types]", "Story, Defect")
+	b.fill("[name=hourly]", "500")
 	b.click("[name=noDeletes]")
 	b.screenshot("applications-form")
 	if status := b.submit("form[action$=applications]"); status != http.StatusOK {
@@ -85,7 +86,7 @@ func TestATokenAndItsLimits(t *testing.T) {
 		t.Fatalf("%d: %s", status, b.html())
 	}
 	b.screenshot("application")
-	for _, want := range []string{"It deletes nothing.", "Projects: Till", "Types: Story, Defect."} {
+	for _, want := range []string{"It deletes nothing.", "Projects: Till", "Types: Story, Defect.", "At most 500 changes in an hour."} {
 		if shown := b.text("main"); !strings.Contains(shown, want) {
 			t.Errorf("the page does not show %q: %s", want, shown)
 		}

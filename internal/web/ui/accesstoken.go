@@ -9,6 +9,8 @@ type Bounds struct {
 	Projects  []string `json:"projects,omitempty"`
 	Types     []string `json:"types,omitempty"`
 	Addresses []string `json:"addresses,omitempty"`
+	Changes   int      `json:"changes,omitempty"` // limit of the changes of one request; 0: none
+	Hourly    int      `json:"hourly,omitempty"`  // limit of the changes within an hour; 0: none
 }
 
 // Token is an access token or session, as the interface lists it. Spec: interface 5.3.

@@ -193,6 +193,7 @@ type Session struct {
 	quiet   bool  // true if the audit row is known to need no fan-out
 	now     int64 // UTC microseconds of the database's clock; 0: not read yet; see clock
 	aliases map[string]*Handle
+	changed int // number of changes that were written; each has a moment
 	named   int // number of assets that the commands of the request name; see Count
 	effects
 

@@ -73,13 +73,17 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace s
 // its function has not called it. A function that reads its answer from the database should call
 // Finish just before it reads, so that the audit row and the last statement go to the database
 // server together.
-// Errors: fault.Denied for a request that would leave no administrator.
+// Errors: fault.Denied for a request that would leave no administrator, and for one with more changes than the bounds
+// of the access token allow.
 func (s *Session) Finish(ctx context.Context) error {
 	if s.finished {
 		return nil
 	}
 	s.finished = true
 	if err := s.checkAdministrators(ctx); err != nil {
+		return err
+	}
+	if err := s.checkChanges(ctx); err != nil {
 		return err
 	}
 	if s.modelChanged {

@@ -265,6 +265,7 @@ func (u unit) write(ctx context.Context) error {
 		u.s.first = got.Moment
 	}
 	u.s.last = got.Moment + c.moments - 1
+	u.s.changed += int(c.moments)
 	return nil
 }
 

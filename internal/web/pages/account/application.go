@@ -1,6 +1,7 @@
 package account
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -88,6 +89,12 @@ func limits(v *ui.Visit, b *ui.Bounds) (all []string, err error) {
 	}
 	if b.Addresses != nil {
 		all = append(all, "Addresses: "+strings.Join(b.Addresses, ", ")+".")
+	}
+	if b.Changes > 0 {
+		all = append(all, fmt.Sprintf("At most %d changes with one request.", b.Changes))
+	}
+	if b.Hourly > 0 {
+		all = append(all, fmt.Sprintf("At most %d changes in an hour.", b.Hourly))
 	}
 	if b.Writes != "none" {
 		all = append(all, "It changes no members, roles, lists, tokens, webhooks or settings.")

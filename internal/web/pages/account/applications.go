@@ -3,6 +3,7 @@ package account
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,9 +25,10 @@ type applications struct {
 type form struct {
 	Name, Expires             string
 	EndsWithPassword          bool
-	Writes                    string // all, plans or none
+	Writes                    string // all, plans, proposals or none
 	NoDeletes                 bool   // true: the token deletes nothing
 	Project, Types, Addresses string // empty: all; types and addresses are lists with commas
+	Changes, Hourly           string // limits of changes; empty: none
 }
 
 // project is a project that the form offers.
@@ -83,6 +85,7 @@ func createApplication(v *ui.Visit) error {
 		Name: v.Field("name"), Expires: v.Field("expires"), EndsWithPassword: v.Field("endsWithPassword") != "",
 		Writes: v.Field("writes"), NoDeletes: v.Field("noDeletes") != "",
 		Project: v.Field("project"), Types: v.Field("types"), Addresses: v.Field("addresses"),
+		Changes: v.Field("changes"), Hourly: v.Field("hourly"),
 	}}
 	made, err := makeToken(v, page.form, time.Now())
 	if refused, err := ui.AsError(err); err != nil {
@@ -100,7 +103,11 @@ func makeToken(v *ui.Visit, f form, now time.Time) (made ui.Token, err error) {
 	if f.Name == "" {
 		return made, &ui.Error{Status: http.StatusBadRequest, Message: "Write the name of the program."}
 	}
-	body := map[string]any{"name": f.Name, "expires": "never", "bounds": f.bounds()}
+	b, err := f.bounds()
+	if err != nil {
+		return made, err
+	}
+	body := map[string]any{"name": f.Name, "expires": "never", "bounds": b}
 	if f.Expires != "" {
 		if body["expires"], err = expiry(f.Expires, now); err != nil {
 			return made, err
@@ -115,16 +122,31 @@ func makeToken(v *ui.Visit, f form, now time.Time) (made ui.Token, err error) {
 	return made, err
 }
 
-// bounds returns the limits that the form sets.
-func (f *form) bounds() ui.Bounds {
-	b := ui.Bounds{Writes: f.Writes, Deletes: !f.NoDeletes, Types: listed(f.Types), Addresses: listed(f.Addresses)}
+// bounds returns the limits that the form sets. Errors: *ui.Error.
+func (f *form) bounds() (b ui.Bounds, err error) {
+	b = ui.Bounds{Writes: f.Writes, Deletes: !f.NoDeletes, Types: listed(f.Types), Addresses: listed(f.Addresses)}
 	if b.Writes == "" {
 		b.Writes = "all"
 	}
 	if f.Project != "" {
 		b.Projects = []string{f.Project}
 	}
-	return b
+	if b.Changes, err = most(f.Changes); err == nil {
+		b.Hourly, err = most(f.Hourly)
+	}
+	return b, err
+}
+
+// most reads a limit of changes. An empty text is no limit. Errors: *ui.Error.
+func most(text string) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, &ui.Error{Status: http.StatusBadRequest, Message: "Write the largest number of changes as a whole number, or leave it empty."}
+	}
+	return n, nil
 }
 
 // listed returns the entries of a list with commas; nil: there are none.

@@ -1,0 +1,1 @@
+ALTER TABLE "access_token" ADD COLUMN "changed" INTEGER NOT NULL DEFAULT 0;
