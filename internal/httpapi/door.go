@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/alds-dev/alds/internal/base/fault"
 )
 
 // Maximum sizes in bytes of the answer to a request within the process.
@@ -18,7 +20,7 @@ const (
 	maxAgentInner = 4 << 20  // for a call of an agent
 )
 
-var errInner = errors.New("the answer to a request within the process is too large")
+var errInner = fault.Invalidf(fault.NoPlace, "the answer to a request within the process is too large")
 
 // outerKey is the key of the outer request, in the context of a page and in the user values of
 // a request within the process.

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/alds-dev/alds/internal/base/fault"
 )
 
 // client sends requests to the interface for one call of an agent.
@@ -56,14 +58,18 @@ func (c *client) do(method, path string, body []byte) (answer, error) {
 	} else {
 		r.Header.Set("Content-Type", "application/json")
 	}
+	tooLarge := refusef("The answer is too large: select less, or ask for fewer rows")
 	got, err := c.send.RoundTrip(r)
+	if fault.KindOf(err) == fault.Invalid { // the service within the process does not return such an answer
+		return answer{}, tooLarge
+	}
 	if err != nil {
 		return answer{}, err
 	}
 	defer got.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(got.Body, maxRead+1))
 	if err == nil && len(b) > maxRead {
-		err = refusef("The answer is too large: select less, or ask for fewer rows")
+		err = tooLarge
 	}
 	return answer{status: got.StatusCode, header: got.Header, body: b}, err
 }

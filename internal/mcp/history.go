@@ -138,7 +138,7 @@ func (c *call) activity(a *historyArguments, size int) (*sdk.CallToolResult, err
 		b := &item.Body
 		head := ""
 		if b.Provider.CommitID != write {
-			head = fmt.Sprintf("%.19s %s, request %s\n", b.Time, b.Actor.words(), b.Provider.CommitID)
+			head = fmt.Sprintf("%s %s, request %s\n", b.Time, b.Actor.words(), b.Provider.CommitID)
 		}
 		if !l.add(head, "  ", item.words()) {
 			if i == 0 {

@@ -66,6 +66,10 @@ func costs(long, many string) []cost {
 		{"a long query in place of a value", bulk, "", `{"from":"` + many + `","update":{"Dependencies":{"add":` + endless + `}}}`, true, 400, "took longer than", true},
 		{"long texts to sort by", query, "", `{"from":"Story","select":["Name"],"sort":["Description"]}`, false, 200, "", false},
 		{"a long text to look for", query, "", `{"from":"Story","select":["Name"],"find":"` + strings.Repeat("a", 30_000) + `b"}`, false, 200, "", false},
+		{"long texts for an agent", agentPath, "", agentCall("query", `{"from":"Story","where":{"Name":"long"},"select":["Description"],"size":500}`), false, 200, "too large", false},
+		{"deep arguments of an agent", agentPath, "", agentCall("query", strings.Repeat(`{"where":`, 100_000)+"1"+strings.Repeat("}", 100_000)), false, 400, "", false},
+		{"many arguments of an agent", agentPath, "", agentCall("query", `{"from":"Story","with":{`+numbers(200_000, `"$%d":1,`)+`}}`), false, 200, "", false},
+		{"many commands of an agent", agentPath, "", agentCall("plan", `{"commands":[`+same(40_000, `{"from":"Story","update":{"Name":"x"}}`)+`]}`), true, 200, "isError", false},
 		{"a long text copied many times", bulk, "", `{"from":"` + long + `","execute":{"op":"Copy","list":[` + same(200, "{}") + `]}}`, true, 400, "writes more than", false},
 	}
 }
@@ -79,7 +83,7 @@ func TestCosts(t *testing.T) {
 			people = append(people, map[string]any{"AssetType": "Member", "Name": fmt.Sprintf("M%d", i), "Nickname": fmt.Sprintf("M%d", i), "DefaultRole": "Role:4"})
 		}
 		members := s.post(people)
-		made := s.stories(depth(500, 2000), func(i int) []string { return []string{members[i%owners], members[(i+7+i/owners%5)%owners]} })
+		made := s.stories(depth(1000, 2000), func(i int) []string { return []string{members[i%owners], members[(i+7+i/owners%5)%owners]} })
 		var texts []any
 		for range depth(40, 80) {
 			texts = append(texts, map[string]any{"AssetType": "Story", "Name": "long", "Scope": "Scope:0", "Description": strings.Repeat("a", mib)})
@@ -214,6 +218,7 @@ func (s *site) sendCost(t *testing.T, c *http.Client, who string, one cost) (sta
 	name, password, _ := strings.Cut(who, ":")
 	req.SetBasicAuth(name, password)
 	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", accept(one.path))
 	if one.media != "" {
 		req.Header.Set("Content-Type", one.media)
 	}

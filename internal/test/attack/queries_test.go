@@ -33,6 +33,22 @@ const (
 	longOfMember = 3
 )
 
+// agentPath is the path of calls of agents.
+const agentPath = "/mcp"
+
+// accept returns the header Accept of a request.
+func accept(path string) string {
+	if path == agentPath {
+		return "application/json, text/event-stream"
+	}
+	return "application/json"
+}
+
+// agentCall returns a call of a tool for agents.
+func agentCall(tool, arguments string) string {
+	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`
+}
+
 // busy creates stories with three owners each, the member greedy who attacks, and the other clients.
 func (s *site) busy() (greedy string, o *others) {
 	s.t.Helper()
@@ -57,19 +73,20 @@ func TestQueries(t *testing.T) {
 		c := from(attacker)
 		many := "[" + strings.TrimSuffix(strings.Repeat(`{"from":"Story","select":["Name","Owners.Name","Scope.Name"]},`, 100), ",") + "]"
 		for _, a := range []struct {
-			name, body string
-			clients    int
-			turns      int // half of the reads must end before the attacker gets more answers than this
-			lasts      time.Duration
-			long       bool // only in the long tier
+			name, path, body string
+			clients          int
+			turns            int // half of the reads must end before the attacker gets more answers than this
+			lasts            time.Duration
+			long             bool // only in the long tier
 		}{
-			{"one that is nested", nested, 2, 4, 4 * time.Second, false},
-			{"many in one request", many, 2, 4, 4 * time.Second, false},
+			{"one that is nested", "/query.v1", nested, 2, 4, 4 * time.Second, false},
+			{"many in one request", "/query.v1", many, 2, 4, 4 * time.Second, false},
 			// While a read waits, the queries that already run come to their end, and some clients then
 			// send their query again. If the server did not alternate between members, all 240 queries
 			// would run before the read.
-			{"240 quick ones", page, 240, min(4*recentRequests(), 120), 2 * time.Second, false},
-			{"24 slow ones", slow, 24, 24, 6 * time.Second, true},
+			{"240 quick ones", "/query.v1", page, 240, min(4*recentRequests(), 120), 2 * time.Second, false},
+			{"240 of agents", agentPath, agentCall("query", `{"from":"Story","select":["Name","Owners.Name"],"size":500}`), 240, min(4*recentRequests(), 120), 2 * time.Second, false},
+			{"24 slow ones", "/query.v1", slow, 24, 24, 6 * time.Second, true},
 		} {
 			t.Run(a.name, func(t *testing.T) {
 				if a.long && testing.Short() {
@@ -81,7 +98,7 @@ func TestQueries(t *testing.T) {
 					if testing.Short() {
 						asking = ctx // clients do not wait for answers after the attack
 					}
-					wait := flood(ctx, a.clients, 10*time.Millisecond, func(int, int) { s.query(asking, t, c, greedy, a.body, &seen) })
+					wait := flood(ctx, a.clients, 10*time.Millisecond, func(int, int) { s.query(asking, t, c, greedy, a.path, a.body, &seen) })
 					if a.clients > 100 {
 						seen.becomes(t, a.clients)
 					}
@@ -100,10 +117,10 @@ func TestQueries(t *testing.T) {
 
 // query sends a query once. In the long tier it fails the test if the answer comes more than one second
 // after ALDS_REQUEST_TIMEOUT.
-func (s *site) query(ctx context.Context, t *testing.T, c *http.Client, who, body string, seen *tally) {
+func (s *site) query(ctx context.Context, t *testing.T, c *http.Client, who, path, body string, seen *tally) {
 	t.Helper()
 	began := time.Now()
-	status, _, err := s.ask(ctx, c, who, http.MethodPost, "/query.v1", []byte(body))
+	status, _, err := s.ask(ctx, c, who, http.MethodPost, path, []byte(body))
 	if ctx.Err() != nil {
 		return
 	}

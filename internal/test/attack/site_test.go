@@ -178,7 +178,7 @@ func (s *site) ask(ctx context.Context, c *http.Client, who, method, path string
 	name, password, _ := strings.Cut(who, ":")
 	req.SetBasicAuth(name, password)
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Accept", accept(path))
 	res, err := c.Do(req)
 	if err != nil {
 		return 0, nil, err
