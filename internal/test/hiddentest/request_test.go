@@ -80,6 +80,7 @@ var kinds = []kind{
 	{"updates by path", (*maker).updateByPath, 6},
 	{"operations by path", (*maker).operateByPath, 3},
 	{undoing, (*maker).undos, 8},
+	{"calls of agents", (*maker).agentCalls, 10},
 }
 
 // request returns a request of a random kind.
