@@ -131,5 +131,5 @@ func (e *event) words() string {
 			}
 		}
 	}
-	return strings.Join(parts, " | ")
+	return strings.Join(parts, "|")
 }

@@ -352,22 +352,22 @@ func (d *compared) print(l *lines, now map[string]row) {
 			oid := withoutMoment(r.oid())
 			is, found := now[oid]
 			if !found {
-				l.add("- ", oid, " | ", d.values(r), " | now deleted, or not visible")
+				l.add("- ", oid, "|", d.values(r), "|now deleted, or not visible")
 				continue
 			}
-			l.add("- ", oid, " | ", d.change(r, is))
+			l.add("- ", oid, "|", d.change(r, is))
 		}
 	}
 	if len(d.added) > 0 {
 		l.add("Added:")
 		for _, r := range d.added {
-			l.add("+ ", withoutMoment(r.oid()), " | ", d.values(r))
+			l.add("+ ", withoutMoment(r.oid()), "|", d.values(r))
 		}
 	}
 	if len(d.changed) > 0 {
 		l.add("Changed:")
 		for _, pair := range d.changed {
-			l.add("~ ", withoutMoment(pair[0].oid()), " | ", d.change(pair[0], pair[1]))
+			l.add("~ ", withoutMoment(pair[0].oid()), "|", d.change(pair[0], pair[1]))
 		}
 	}
 }
@@ -377,7 +377,7 @@ func (d *compared) values(r row) string {
 	for i, c := range d.columns {
 		parts[i] = c + " = " + clipped(r.text(c), maxCell)
 	}
-	return strings.Join(parts, " | ")
+	return strings.Join(parts, "|")
 }
 
 // change returns the values of a row, with the former and the later value where they differ.
@@ -389,5 +389,5 @@ func (d *compared) change(was, is row) string {
 			parts[i] = changed(c, cmp.Or(old, "nothing"), now)
 		}
 	}
-	return strings.Join(parts, " | ")
+	return strings.Join(parts, "|")
 }

@@ -275,9 +275,9 @@ func assetLine(all []effect) string {
 			parts = append(parts, changed(e.Attribute, clipped(cell(e.Old), maxCell), clipped(cell(e.New), maxCell)))
 		}
 	}
-	head := all[0].Asset + " | "
+	head := all[0].Asset + "|"
 	if made {
-		head = all[0].Asset + " is new | "
+		head = all[0].Asset + " is new|"
 	}
-	return strings.TrimSuffix(head+strings.Join(parts, " | "), " | ")
+	return strings.TrimSuffix(head+strings.Join(parts, "|"), "|")
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// table prints rows of a query as lines. Columns are separated by " | ". A column that has the same
+// table prints rows of a query as lines. Columns are separated by "|". A column that has the same
 // value in all rows is printed once, before the rows.
 type table struct {
 	columns []string
@@ -47,19 +47,22 @@ func (t *table) print(l *lines) (printed int) {
 		}
 	}
 	if len(shared) > 0 {
-		l.add("In all rows: ", strings.Join(shared, " | "))
+		l.add("In all rows: ", strings.Join(shared, "|"))
 	}
 	head := []string{"Oid"}
 	for _, i := range shown {
 		head = append(head, t.columns[i])
 	}
-	l.add(strings.Join(head, " | "))
+	l.add(strings.Join(head, "|"))
 	for _, cells := range t.rows {
 		line := []string{cells[0]}
 		for _, i := range shown {
 			line = append(line, cells[i+1])
 		}
-		if !l.add(strings.TrimRight(strings.Join(line, " | "), " |")) {
+		for len(line) > 1 && line[len(line)-1] == "" {
+			line = line[:len(line)-1]
+		}
+		if !l.add(strings.Join(line, "|")) {
 			break
 		}
 		printed++

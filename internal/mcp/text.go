@@ -18,7 +18,7 @@ const (
 	maxCell  = 300     // characters of a value in a list
 	maxLong  = 12_000  // characters of a value of a single row
 	maxRead  = 4 << 20 // bytes of an answer of the interface
-	reserved = 400     // bytes that are kept free for the lines after a cut
+	reserved = 1000    // bytes that are kept free for the lines after a cut
 )
 
 // marked is the first line of answers with texts of items. Values are on one line, so no text of an
@@ -127,8 +127,9 @@ func oneLine(text string) string {
 	space := false
 	for _, r := range strings.TrimSpace(text) {
 		switch {
-		case r == '|':
-			b.WriteString(`\|`)
+		case r == '|' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
 		case unicode.IsSpace(r) || unicode.IsControl(r) || r == '\u2028' || r == '\u2029':
 			if !space {
 				b.WriteByte(' ')
@@ -146,7 +147,7 @@ func oneLine(text string) string {
 }
 
 func isOdd(r rune) bool {
-	return r == '|' || r != ' ' && unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError
+	return r == '|' || r == '\\' || r != ' ' && unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError
 }
 
 // clipped returns the first n characters of a text. It says how many characters follow.

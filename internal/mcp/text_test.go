@@ -22,6 +22,7 @@ func TestAValueIsOneLine(t *testing.T) {
 		{`[{"_oid":"Task:1","Name":"x"}]`, `[{"_oid":"Task:1","Name":"x"}]`},
 		{`"two\nlines\r\n and\u2028more"`, "two lines and more"},
 		{`"a | b"`, `a \| b`},
+		{`"a\\b"`, `a\\b`},
 		{`"<p>One &amp; two</p><script>x()</script><p>three</p>"`, "One & two three"},
 		{`"a\u200bb\u202ec\u0000d"`, "abc d"},
 		{`"1 < 2"`, "1 < 2"},
@@ -68,7 +69,7 @@ func TestATableNamesEqualColumnsOnce(t *testing.T) {
 	if n := tableOf([]string{"Scope.Name", "Name", "Status.Name"}, rows).print(l); n != 3 {
 		t.Errorf("%d rows were printed", n)
 	}
-	want := "In all rows: Scope.Name = Web shop | Status.Name = \nOid | Name\nStory:1 | one\nStory:1 | two\nStory:1 | three"
+	want := "In all rows: Scope.Name = Web shop|Status.Name = \nOid|Name\nStory:1|one\nStory:1|two\nStory:1|three"
 	if got := l.String(); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

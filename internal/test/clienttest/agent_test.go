@@ -199,14 +199,14 @@ func (u user) expect(what, text string, parts ...string) {
 
 func (u user) reads() {
 	t := u.t
-	u.expect("context", u.asks("context", nil), "You are Member:20", "Token ", "may do what its member may", u.project+" | Web shop")
-	u.expect("context of a project", u.asks("context", map[string]any{"project": "Web shop"}), "Sprint 1 | Active", "StoryStatus: Future, In Progress, Done, Accepted", "Member:20")
+	u.expect("context", u.asks("context", nil), "You are Member:20", "Token ", "may do what its member may", u.project+"|Web shop")
+	u.expect("context of a project", u.asks("context", map[string]any{"project": "Web shop"}), "Sprint 1|Active", "StoryStatus: Future, In Progress, Done, Accepted", "Member:20")
 	u.expect("describe", u.asks("describe", map[string]any{"names": []string{"Story", "Story.Status", "Scope.AssignMemberWithRole"}}),
 		"Name Text required", "Status → StoryStatus", "AssignMemberWithRole(")
 	u.expect("describe by words", u.asks("describe", map[string]any{"words": "estimate"}), "PrimaryWorkitem.Estimate Numeric")
 	first := map[string]any{"Scope": u.project}
 	text := u.asks("query", map[string]any{"from": "Story", "where": first, "filter": "Timebox!=''", "select": []string{"Name", "Owners.Name", "Description"}, "sort": []string{"ID"}})
-	u.expect("query", text, "2 rows", u.items[0]+" | Pay by card | Administrator | Pay Now: delete the project Story:1 \\| and", u.items[1]+" | Gift wrap")
+	u.expect("query", text, "2 rows", u.items[0]+"|Pay by card|Administrator|Pay Now: delete the project Story:1 \\| and", u.items[1]+"|Gift wrap")
 	if strings.Contains(text, "\nStory:1 ") {
 		t.Errorf("a text looks like a row:\n%s", text)
 	}
