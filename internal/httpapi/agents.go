@@ -21,8 +21,8 @@ const agentChallenge = `Bearer realm="alds"`
 // Limits of the calls of agents. A call waits for the requests that it sends to the interface. It has a queue of
 // its own, so that it does not hold a slot that these requests need.
 const (
-	maxCalls    = 128     // calls that run at the same time; some of them wait for changes
-	maxOwnCalls = 16      // calls of one member that run at the same time
+	maxCalls    = 256     // calls that run at the same time; some of them wait for changes
+	maxOwnCalls = 32      // calls of one member that run at the same time; more than may wait for changes
 	maxCall     = 4 << 20 // bytes of a call
 	callMemory  = 8 << 20 // bytes reserved for a call, in addition to its body: an answer of the interface, and its parsed form
 )

@@ -2,13 +2,16 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/alds-dev/alds/internal/events/feed"
 	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
@@ -75,6 +78,34 @@ func TestACallOfAnAgentReservesMemory(t *testing.T) {
 	a := withAgents(&log, Options{Memory: memory.NewBudget(callMemory)})
 	if resp, body := call(t, a, "POST", "/alds/mcp", `{}`); resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "memory") {
 		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
+
+// TestAWaitEndsWithItsCall checks that a wait for changes within the process ends when the call ends that sent it.
+// Otherwise calls whose clients have left would hold the slots of their member for the whole wait.
+func TestAWaitEndsWithItsCall(t *testing.T) {
+	var log bytes.Buffer
+	e := engines{}
+	waits := &script{page: func(int64) (feed.Page, error) { return feed.Page{}, nil }}
+	o := Options{Instance: "alds", Log: slog.New(slog.NewJSONHandler(&log, nil)), Agents: func(api http.RoundTripper) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithCancel(r.Context())
+			time.AfterFunc(10*time.Millisecond, cancel) // the client leaves
+			inner, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://x/alds/api/changes?after=0&wait=60", nil)
+			if err != nil {
+				panic(err)
+			}
+			inner.Header.Set("Authorization", r.Header.Get("Authorization"))
+			got, err := api.RoundTrip(inner)
+			if err != nil {
+				panic(err)
+			}
+			fmt.Fprintf(w, "the wait ended with %d", got.StatusCode)
+		})
+	}}
+	a := New(fixed(Engines{Credentials: e, Audit: e, Changes: waits}), o)
+	if _, body := call(t, a, "POST", "/alds/mcp", `{}`); body == "the wait ended with 200" || !strings.HasPrefix(body, "the wait ended") {
+		t.Error(body)
 	}
 }
 

@@ -72,6 +72,10 @@ func (f *follower) begin(c *fiber.Ctx) {
 	x.onRelease(cancel)
 	stop := context.AfterFunc(f.a.closing, cancel)
 	x.onRelease(func() { stop() })
+	if from, ok := c.Locals(outerKey{}).(outer); ok { // the connection is that of the outer request
+		stop := context.AfterFunc(from.ctx, cancel)
+		x.onRelease(func() { stop() })
+	}
 	if conn, ok := f.conn.(*inbound.Conn); ok {
 		x.onRelease(conn.Watch(func() {
 			x.clientGone.Store(true)
