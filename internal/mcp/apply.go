@@ -59,6 +59,9 @@ func runApply(c *call, arguments json.RawMessage) (*sdk.CallToolResult, error) {
 		return inJSON(w.short()), nil
 	}
 	l := &lines{}
+	if p.Applied {
+		l.add("This plan was applied before. This is its answer.")
+	}
 	w.print(l)
 	return answered(l), nil
 }
@@ -137,6 +140,9 @@ func differences(body []byte) (*sdk.CallToolResult, error) {
 		case one.Now != nil:
 			l.add("now: ", assetLine([]effect{*one.Now}))
 		}
+	}
+	if l.full {
+		l.end("The list is cut.")
 	}
 	got := answered(l)
 	got.IsError = true

@@ -25,7 +25,7 @@ func decode(raw json.RawMessage, into any) error {
 		}
 		err = errors.New("more than one value")
 	}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		return refusef("The argument %s cannot be %s", wrong.Field, article(wrong.Value))
 	}
 	return refusef("The arguments cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))

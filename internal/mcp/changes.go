@@ -26,6 +26,7 @@ type event struct {
 		OID         string `json:"_oid"`
 		Name        string
 		Application string
+		Tool        string
 	}
 	TargetAsset struct {
 		OID string `json:"_oid"`
@@ -80,11 +81,11 @@ func runChanges(c *call, arguments json.RawMessage) (*sdk.CallToolResult, error)
 		if err := json.Unmarshal(raw, &e); err != nil {
 			return nil, fmt.Errorf("read an event: %w", err)
 		}
+		if len(raw) > maxLine {
+			raw = e.short(raw)
+		}
 		used += len(raw) + 1
-		if !l.add(e.words()) || a.Structured && used > maxText-reserved {
-			if i == 0 {
-				return nil, refusef("A change is larger than an answer may be: select less")
-			}
+		if !l.add(clipped(e.words(), maxLine)) || a.Structured && used > maxText-reserved {
 			break
 		}
 		shown, following = append(shown, raw), page.Next
@@ -99,6 +100,25 @@ func runChanges(c *call, arguments json.RawMessage) (*sdk.CallToolResult, error)
 	return answered(l), nil
 }
 
+// short returns an event without its values and its snapshot.
+func (e *event) short(raw json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return marshal(nil)
+	}
+	names := []string{}
+	for _, c := range e.Changes {
+		if !slices.Contains(names, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	delete(members, "snapshot")
+	members["changes"] = marshal([]string{})
+	members["changed"] = marshal(names)
+	members["cut"] = marshal(true)
+	return marshal(members)
+}
+
 // words returns the event as one line.
 func (e *event) words() string {
 	what := "changed"
@@ -107,19 +127,19 @@ func (e *event) words() string {
 	}
 	by := "somebody"
 	if e.Instigator != nil {
-		by = (&actor{thing{ID: e.Instigator.OID, DisplayName: e.Instigator.Name}, e.Instigator.Application, ""}).words()
+		by = (&actor{thing{ID: e.Instigator.OID, DisplayName: e.Instigator.Name}, e.Instigator.Application, e.Instigator.Tool}).words()
 	}
 	parts := []string{fmt.Sprintf("%s %s %s by %s, request %s", e.Timestamp, e.TargetAsset.OID, what, by, e.RequestID)}
 	if e.Reason != "" {
 		parts = append(parts, "applied "+e.Reason)
 	}
 	for _, one := range e.Changes {
-		old, now := clipped(cell(one.Old), maxCell), clipped(cell(one.New), maxCell)
+		old, now := exact(one.Old), exact(one.New)
 		switch one.Act {
 		case "Added":
-			parts = append(parts, one.Name+" + "+now)
+			parts = append(parts, one.Name+" + "+clipped(now, maxCell))
 		case "Removed":
-			parts = append(parts, one.Name+" - "+old)
+			parts = append(parts, one.Name+" - "+clipped(old, maxCell))
 		default:
 			parts = append(parts, changed(one.Name, old, now))
 		}

@@ -164,6 +164,7 @@ func (c *call) project(l *lines, name string) (*sdk.CallToolResult, error) {
 	case 1:
 	default:
 		l.add("Several projects have this name. Call again with the Oid of one:")
+		l.add(marked)
 		tableOf([]string{"Name", "Parent"}, found[0]).print(l)
 		return answered(l), nil
 	}
@@ -192,7 +193,11 @@ func (c *call) project(l *lines, name string) (*sdk.CallToolResult, error) {
 		{"Projects below", []string{"Name"}},
 	} {
 		if len(found2[i]) > 0 {
-			l.add(of.title, ":")
+			more := ""
+			if len(found2[i]) == maxOwn || len(found2[i]) == maxListed {
+				more = ", the first ones"
+			}
+			l.add(of.title, more, ":")
 			tableOf(of.columns, found2[i]).print(l)
 		}
 	}
@@ -201,6 +206,9 @@ func (c *call) project(l *lines, name string) (*sdk.CallToolResult, error) {
 		for _, line := range lists {
 			l.add(line)
 		}
+	}
+	if l.full {
+		l.end("The answer is cut: query what is missing.")
 	}
 	return answered(l), nil
 }

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,12 +63,12 @@ type actor struct {
 
 // words returns the name of the member, and the access token and tool of the change.
 func (a *actor) words() string {
-	text := oneLine(a.DisplayName) + " (" + a.ID + ")"
+	text := a.ID + "|" + clipped(flat(a.DisplayName), maxCell)
 	if a.Application != "" {
-		text += " with " + clipped(oneLine(a.Application), maxCell)
+		text += "|with " + clipped(flat(a.Application), maxCell)
 	}
 	if a.Tool != "" {
-		text += ", tool " + a.Tool
+		text += "|tool " + a.Tool
 	}
 	return text
 }
@@ -109,7 +111,7 @@ func (c *call) activity(a *historyArguments, size int) (*sdk.CallToolResult, err
 		}
 	}
 	var items []activity
-	header, err := c.get(link("api/ActivityStream/"+oid, "anchorDate", anchor, "direction", direction, "maxCount", strconv.Itoa(size), "after", a.Next, "deleted", "true"), &items)
+	header, err := c.get(link("api/ActivityStream/"+url.PathEscape(oid), "anchorDate", anchor, "direction", direction, "maxCount", strconv.Itoa(size), "after", a.Next, "deleted", "true"), &items)
 	if err != nil {
 		return nil, err
 	}
@@ -138,12 +140,9 @@ func (c *call) activity(a *historyArguments, size int) (*sdk.CallToolResult, err
 		b := &item.Body
 		head := ""
 		if b.Provider.CommitID != write {
-			head = fmt.Sprintf("%s %s, request %s\n", b.Time, b.Actor.words(), b.Provider.CommitID)
+			head = fmt.Sprintf("%s|%s|request %s\n", b.Time, b.Actor.words(), b.Provider.CommitID)
 		}
-		if !l.add(head, "  ", item.words()) {
-			if i == 0 {
-				return nil, refusef("A change is larger than an answer may be")
-			}
+		if !l.add(head, "  ", clipped(item.words(), maxLine)) {
 			following = strconv.FormatInt(items[i-1].Body.Provider.CommitSeq, 10)
 			break
 		}
@@ -165,7 +164,7 @@ func (i *activity) words() string {
 	if b.Object.Number != "" {
 		parts[0] += " " + b.Object.Number
 	}
-	parts[0] += " " + clipped(oneLine(b.Object.DisplayName), maxCell)
+	parts[0] += " " + clipped(flat(b.Object.DisplayName), maxCell)
 	isNew := b.Verb == "Created" || b.Verb == "Added"
 	for n, t := range b.Target {
 		if isNew && n == maxTargets {
@@ -175,23 +174,23 @@ func (i *activity) words() string {
 		was, is := shownValue(t.OldValue), shownValue(t.NewValue)
 		switch t.Verb {
 		case "Added":
-			parts = append(parts, t.Name+" + "+is)
+			parts = append(parts, t.Name+" + "+clipped(is, maxCell))
 		case "Removed":
-			parts = append(parts, t.Name+" - "+was+is)
+			parts = append(parts, t.Name+" - "+clipped(was+is, maxCell))
 		default:
 			parts = append(parts, changed(t.Name, was, is))
 		}
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, "|")
 }
 
 // shownValue returns a value of an activity: a text, or the name of an asset.
 func shownValue(raw json.RawMessage) string {
 	var t thing
 	if len(raw) > 0 && raw[0] == '{' && json.Unmarshal(raw, &t) == nil {
-		return clipped(oneLine(t.DisplayName), maxCell) + " (" + t.ID + ")"
+		return flat(t.DisplayName) + " (" + t.ID + ")"
 	}
-	return clipped(cell(raw), maxCell)
+	return exact(raw)
 }
 
 // instant reads a date of an argument. A date without a zone is UTC. Errors: *refusal.
@@ -218,8 +217,7 @@ func (c *call) written(a *historyArguments) (*sdk.CallToolResult, error) {
 		return inJSON(json.RawMessage(got.body)), nil
 	}
 	l := &lines{}
-	l.add(fmt.Sprintf("Request %s changed %s.", a.Request, plural(undo.AssetsModified.Count, "asset")))
-	l.add("An undo would change these values back (now → then):")
+	l.add(fmt.Sprintf("An undo of request %s would take back changes of %s, as follows (now → then).", a.Request, plural(undo.AssetsModified.Count, "asset")))
 	l.add(marked)
 	undo.print(l)
 	return answered(l), nil
@@ -232,6 +230,10 @@ const maxCompared = 1000
 func (c *call) difference(a *historyArguments) (*sdk.CallToolResult, error) {
 	if a.Since == "" {
 		return nil, refusef("history of a query needs since")
+	}
+	var err error
+	if a.From, err = c.resolve(a.From); err != nil {
+		return nil, err
 	}
 	columns := a.Select
 	if len(columns) == 0 {
@@ -341,7 +343,7 @@ type compared struct {
 }
 
 func (d *compared) differs(a, b row) bool {
-	return slices.ContainsFunc(d.columns, func(c string) bool { return a.text(c) != b.text(c) })
+	return slices.ContainsFunc(d.columns, func(c string) bool { return !bytes.Equal(a[c], b[c]) })
 }
 
 // print appends the difference. now has the gone rows as they are at the later instant.
@@ -384,9 +386,8 @@ func (d *compared) values(r row) string {
 func (d *compared) change(was, is row) string {
 	parts := make([]string, len(d.columns))
 	for i, c := range d.columns {
-		old, now := clipped(was.text(c), maxCell), clipped(is.text(c), maxCell)
-		if parts[i] = c + " = " + now; old != now {
-			parts[i] = changed(c, cmp.Or(old, "nothing"), now)
+		if parts[i] = c + " = " + clipped(exact(is[c]), maxCell); !bytes.Equal(was[c], is[c]) {
+			parts[i] = changed(c, cmp.Or(exact(was[c]), "nothing"), exact(is[c]))
 		}
 	}
 	return strings.Join(parts, "|")

@@ -58,7 +58,10 @@ type undone struct {
 
 // print appends the conflicts and the changes of an undo.
 func (u *undone) print(l *lines) {
-	for _, k := range u.Conflicts.List {
+	for i, k := range u.Conflicts.List {
+		if i == maxRefused {
+			break
+		}
 		what := k.Asset
 		if k.Attribute != "" {
 			what += " " + k.Attribute
@@ -69,17 +72,29 @@ func (u *undone) print(l *lines) {
 		}
 		l.add("conflict: ", what, ", changed since", by, " ", k.ChangeDate)
 	}
+	if more := u.Conflicts.Count - u.Conflicts.Hidden - maxRefused; more > 0 {
+		l.add(plural(more, "more conflict"))
+	}
 	if u.Conflicts.Hidden > 0 {
 		l.add(plural(u.Conflicts.Hidden, "conflict"), " that you may not see")
 	}
-	for _, f := range u.Failures.List {
+	for i, f := range u.Failures.List {
+		if i == maxRefused {
+			l.add(plural(u.Failures.Count-i, "more refusal"))
+			break
+		}
 		l.add("refused: ", f.Asset, ": ", clipped(oneLine(f.Error.Message), maxCell))
 	}
-	for _, n := range u.NotUndone {
+	for i, n := range u.NotUndone {
+		if i == maxRefused {
+			l.add(plural(len(u.NotUndone)-i, "more thing"), " not taken back")
+			break
+		}
 		l.add("not taken back: ", n.What, " of ", n.Asset)
 	}
-	for _, line := range effectLines(u.Changes) {
+	for i, line := range effectLines(u.Changes) {
 		if !l.add(line) {
+			l.end(plural(len(effectLines(u.Changes))-i, "more asset"), ". Plan the undo to see all.")
 			return
 		}
 	}
@@ -160,7 +175,11 @@ func (p *planned) heading(l *lines) {
 		}
 		l.add("refused: ", clipped(oneLine(r.Error.Message), maxCell))
 	}
-	for _, n := range p.NotUndone {
+	for i, n := range p.NotUndone {
+		if i == maxRefused {
+			l.add(plural(len(p.NotUndone)-i, "more thing"), " that an undo would not take back")
+			break
+		}
 		l.add("an undo would not take back: ", n.What, " of ", n.Asset)
 	}
 	if p.Undo != nil {
@@ -196,13 +215,13 @@ func (p *planned) print(l *lines, first int) int {
 func (p *planned) structured(first int) (*sdk.CallToolResult, error) {
 	n, used := first, 0
 	for ; n < len(p.Effect); n++ {
-		if used += len(p.Effect[n].json()) + 1; used > maxText/2 {
+		if used += len(p.Effect[n].short()) + 1; used > maxText/2 {
 			break
 		}
 	}
 	shown := make([]json.RawMessage, 0, n-first)
 	for i := first; i < n; i++ {
-		shown = append(shown, p.Effect[i].json())
+		shown = append(shown, p.Effect[i].short())
 	}
 	var following *string
 	if n < len(p.Effect) {
@@ -215,10 +234,42 @@ func (p *planned) structured(first int) (*sdk.CallToolResult, error) {
 			refused = append(refused, clipped(r.Error.Message, maxCell))
 		}
 	}
+	conflicts, failures := 0, 0
+	if p.Undo != nil {
+		conflicts, failures = p.Undo.Conflicts.Count, p.Undo.Failures.Count
+	}
 	return inJSON(map[string]any{
-		"plan": p.Plan, "expires": p.Expires, "summary": p.Summary, "assets": p.Size.Assets, "hidden": p.Size.Hidden,
-		"refused": refused, "notUndone": p.NotUndone, "effect": shown, "next": following,
+		"plan": p.Plan, "applied": p.Applied, "conflicts": conflicts, "failures": failures, "expires": p.Expires, "summary": p.Summary, "assets": p.Size.Assets, "hidden": p.Size.Hidden,
+		"refused": refused, "notUndone": p.NotUndone[:min(len(p.NotUndone), maxRefused)], "effect": shown, "next": following,
 	}), nil
+}
+
+// short returns the change as the interface writes it. Long values are cut.
+func (e *effect) short() json.RawMessage {
+	if b := e.json(); len(b) <= maxLine {
+		return b
+	}
+	s := *e
+	old, now := clipped(exact(e.Old), maxCell), clipped(exact(e.New), maxCell)
+	if len(e.Added)+len(e.Removed) > 0 {
+		s.Added, s.Removed = few(e.Added), few(e.Removed)
+	} else {
+		s.Old, s.New = marshal(old), marshal(now)
+	}
+	return s.json()
+}
+
+// few returns the first of some values, cut.
+func few(all []string) []string {
+	const most = 5
+	var some []string
+	for i, v := range all {
+		if i == most {
+			return append(some, "… ("+plural(len(all)-most, "more value")+")")
+		}
+		some = append(some, clipped(v, maxCell))
+	}
+	return some
 }
 
 // json returns the change as the interface writes it.
@@ -266,18 +317,18 @@ func assetLine(all []effect) string {
 			parts = append(parts, e.Attribute+": before "+cell(e.Next))
 		case e.Added != nil || e.Removed != nil:
 			for _, v := range e.Added {
-				parts = append(parts, e.Attribute+" + "+clipped(oneLine(v), maxCell))
+				parts = append(parts, e.Attribute+" + "+clipped(flat(v), maxCell))
 			}
 			for _, v := range e.Removed {
-				parts = append(parts, e.Attribute+" - "+clipped(oneLine(v), maxCell))
+				parts = append(parts, e.Attribute+" - "+clipped(flat(v), maxCell))
 			}
 		default:
-			parts = append(parts, changed(e.Attribute, clipped(cell(e.Old), maxCell), clipped(cell(e.New), maxCell)))
+			parts = append(parts, changed(e.Attribute, exact(e.Old), exact(e.New)))
 		}
 	}
 	head := all[0].Asset + "|"
 	if made {
 		head = all[0].Asset + " is new|"
 	}
-	return strings.TrimSuffix(head+strings.Join(parts, "|"), "|")
+	return clipped(strings.TrimSuffix(head+strings.Join(parts, "|"), "|"), maxLine)
 }

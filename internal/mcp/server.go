@@ -38,6 +38,7 @@ func New(o Options) *Server {
 	s.o.URL = o.URL
 	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "alds", Title: "alds", Version: o.Release}, &sdk.ServerOptions{
 		Instructions: instructions, Logger: slog.New(slog.DiscardHandler),
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // answers depend on the token
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
 	})
 	for _, t := range tools() {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"html"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -15,8 +16,9 @@ import (
 // Limits of an answer. Agents pay for each character that they read.
 const (
 	maxText  = 20_000  // bytes of an answer; it is cut at a line
-	maxCell  = 300     // characters of a value in a list
-	maxLong  = 12_000  // characters of a value of a single row
+	maxCell  = 300     // bytes of a value in a list
+	maxLine  = 4_000   // bytes of a line with all changes of an asset
+	maxLong  = 12_000  // bytes of a value of a single row
 	maxRead  = 4 << 20 // bytes of an answer of the interface
 	reserved = 1000    // bytes that are kept free for the lines after a cut
 )
@@ -60,9 +62,14 @@ func (l *lines) end(parts ...string) {
 // String returns the lines, without the last line break.
 func (l *lines) String() string { return strings.TrimSuffix(l.text.String(), "\n") }
 
-// cell returns a value of the interface as one line: an Oid, a name, a number, or a list of them
-// separated by commas. Rows of a nested select are JSON.
-func cell(raw json.RawMessage) string {
+// cell returns a value of the interface as one line, without the markup of an editor: an Oid, a name, a number, or a
+// list of them separated by commas. Rows of a nested select are JSON.
+func cell(raw json.RawMessage) string { return printed(raw, oneLine) }
+
+// exact returns a value as one line, with its markup, for answers that show differences.
+func exact(raw json.RawMessage) string { return printed(raw, flat) }
+
+func printed(raw json.RawMessage, text func(string) string) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
 		return ""
@@ -71,7 +78,7 @@ func cell(raw json.RawMessage) string {
 	case 'n':
 		return ""
 	case '"':
-		return oneLine(textOf(raw))
+		return text(textOf(raw))
 	case '{':
 		var r row
 		if json.Unmarshal(raw, &r) == nil && len(r) == 1 && r["_oid"] != nil {
@@ -82,14 +89,14 @@ func cell(raw json.RawMessage) string {
 		if json.Unmarshal(raw, &list) == nil && isFlat(list) {
 			texts := make([]string, len(list))
 			for i, v := range list {
-				texts[i] = cell(v)
+				texts[i] = printed(v, text)
 			}
 			return strings.Join(texts, ", ")
 		}
 	default:
 		return string(raw)
 	}
-	return oneLine(string(raw))
+	return flat(string(raw))
 }
 
 // isFlat reports whether a list has only references and plain values.
@@ -114,12 +121,19 @@ func reference(r row) string {
 // plain removes all markup.
 var plain = bluemonday.StrictPolicy()
 
-// oneLine returns a text without markup as one line. Separators of columns are escaped, and so are
-// characters that can change how a line looks.
+// markup matches the tags that editors of long texts write. Other texts in angle brackets stay, such as List<String>.
+var markup = regexp.MustCompile(`(?i)</?(p|br|div|span|a|b|i|u|s|em|strong|ul|ol|li|h[1-6]|table|thead|tbody|tr|td|th|img|pre|code|blockquote|font|script|style)(\s[^<>]*)?/?>`)
+
+// oneLine returns a text as one line, without the markup of an editor.
 func oneLine(text string) string {
-	if strings.ContainsAny(text, "<&") {
+	if markup.MatchString(text) {
 		text = html.UnescapeString(plain.Sanitize(strings.NewReplacer("<br", "\n<br", "</p>", "\n</p>", "<li", "\n<li", "</div>", "\n</div>").Replace(text)))
 	}
+	return flat(text)
+}
+
+// flat returns a text as one line. Separators are escaped, and characters that are not seen are left out.
+func flat(text string) string {
 	if !strings.ContainsFunc(text, isOdd) {
 		return strings.TrimSpace(text)
 	}
@@ -127,17 +141,17 @@ func oneLine(text string) string {
 	space := false
 	for _, r := range strings.TrimSpace(text) {
 		switch {
-		case r == '|' || r == '\\':
+		case r == '|' || r == '\\' || r == '→':
 			b.WriteByte('\\')
 			b.WriteRune(r)
-		case unicode.IsSpace(r) || unicode.IsControl(r) || r == '\u2028' || r == '\u2029':
+		case unicode.IsSpace(r) || unicode.IsControl(r):
 			if !space {
 				b.WriteByte(' ')
 			}
 			space = true
 			continue
-		case unicode.Is(unicode.Cf, r) || r == utf8.RuneError:
-			continue // invisible characters can hide text from people
+		case isUnseen(r):
+			continue
 		default:
 			b.WriteRune(r)
 		}
@@ -146,38 +160,72 @@ func oneLine(text string) string {
 	return b.String()
 }
 
-func isOdd(r rune) bool {
-	return r == '|' || r == '\\' || r != ' ' && unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError
+// isUnseen reports whether a character has no form of its own. Such characters can hide text from people.
+func isUnseen(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == '\u2800' || r == utf8.RuneError
 }
 
-// clipped returns the first n characters of a text. It says how many characters follow.
+func isOdd(r rune) bool {
+	return r == '|' || r == '\\' || r == '→' || r != ' ' && unicode.IsSpace(r) || unicode.IsControl(r) || isUnseen(r)
+}
+
+// clipped returns the first n bytes of a text, without a part of a character. It says how many bytes follow.
 func clipped(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
-	count := utf8.RuneCountInString(text)
-	if count <= n {
-		return text
+	for !utf8.RuneStart(text[n]) {
+		n--
 	}
-	cut := 0
-	for i := range text {
-		if n--; n < 0 {
-			cut = i
-			break
-		}
-	}
-	return text[:cut] + "… (" + strconv.Itoa(count-utf8.RuneCountInString(text[:cut])) + " more characters)"
+	return text[:n] + "… (" + strconv.Itoa(len(text)-n) + " more bytes)"
 }
 
-// changed returns a change of a value. The former value is empty if there was none.
+// changed returns a change of a value. old and now are whole lines. Of long ones it shows where they differ.
 func changed(name, old, now string) string {
 	switch {
 	case old == "":
-		return name + " = " + now
+		return name + " = " + clipped(now, maxCell)
 	case now == "":
-		return name + ": " + old + " → nothing"
+		return name + ": " + clipped(old, maxCell) + " → nothing"
+	case old == now:
+		return name + ": " + clipped(old, maxCell) + " → the same but for spaces or characters that are not seen"
+	case len(old) > maxCell || len(now) > maxCell:
+		old, now = window(old, now)
 	}
-	return name + ": " + old + " → " + now
+	return name + ": " + clipped(old, maxCell) + " → " + clipped(now, maxCell)
+}
+
+// around is how many bytes of two long texts are shown before and after their difference.
+const around = 40
+
+// window leaves out the beginning and the end that two texts have in common.
+func window(a, b string) (string, string) {
+	before := 0
+	for before < min(len(a), len(b)) && a[before] == b[before] {
+		before++
+	}
+	after := 0
+	for after < min(len(a), len(b))-before && a[len(a)-1-after] == b[len(b)-1-after] {
+		after++
+	}
+	cut := func(text string) string {
+		from, to := max(0, before-around), len(text)-max(0, after-around)
+		for from > 0 && !utf8.RuneStart(text[from]) {
+			from--
+		}
+		for to < len(text) && !utf8.RuneStart(text[to]) {
+			to++
+		}
+		part := text[from:to]
+		if from > 0 {
+			part = "…" + part
+		}
+		if to < len(text) {
+			part += "…"
+		}
+		return part
+	}
+	return cut(a), cut(b)
 }
 
 // plural returns a number with a noun.

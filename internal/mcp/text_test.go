@@ -26,6 +26,8 @@ func TestAValueIsOneLine(t *testing.T) {
 		{`"<p>One &amp; two</p><script>x()</script><p>three</p>"`, "One & two three"},
 		{`"a\u200bb\u202ec\u0000d"`, "abc d"},
 		{`"1 < 2"`, "1 < 2"},
+		{`"List<String> and AT&amp;T"`, "List<String> and AT&amp;T"},
+		{`"a\u3164b\ufe0fc\u2800d"`, "abcd"},
 	} {
 		if got := cell(json.RawMessage(c.raw)); got != c.want {
 			t.Errorf("cell(%s) = %q, want %q", c.raw, got, c.want)
@@ -34,11 +36,46 @@ func TestAValueIsOneLine(t *testing.T) {
 }
 
 func TestALongValueIsCut(t *testing.T) {
-	if got, want := clipped("äöü", 3), "äöü"; got != want {
+	if got, want := clipped("äöü", 6), "äöü"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := clipped("äöüß", 3), "äöü… (1 more characters)"; got != want {
+	if got, want := clipped("äöüß", 7), "äöü… (2 more bytes)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestADifferenceIsSeen checks that the two sides of a change differ, also if only markup or the end of a long text
+// has changed.
+func TestADifferenceIsSeen(t *testing.T) {
+	long := strings.Repeat("ä", 500)
+	for _, c := range []struct{ old, now, want string }{
+		{`"List<String>"`, `"List<Int>"`, "N: List<String> → List<Int>"},
+		{`"same"`, `"<p>same</p>"`, "N: same → <p>same</p>"},
+		{`"same"`, `"same  "`, "N: same → the same but for spaces or characters that are not seen"},
+		{`"x"`, `null`, "N: x → nothing"},
+		{`null`, `"a → b"`, `N = a \→ b`},
+		{`"` + long + ` one"`, `"` + long + ` two"`, "N: …" + strings.Repeat("ä", 20) + " one → …" + strings.Repeat("ä", 20) + " two"},
+	} {
+		if got := changed("N", exact(json.RawMessage(c.old)), exact(json.RawMessage(c.now))); got != c.want {
+			t.Errorf("%.40s, %.40s: got %s, want %s", c.old, c.now, got, c.want)
+		}
+	}
+}
+
+// TestALargePlanIsShown checks that a change that is larger than an answer is shortened, so that the next call goes on.
+func TestALargePlanIsShown(t *testing.T) {
+	id := "x"
+	p := planned{Plan: &id, Effect: []effect{
+		{Asset: "Story:1", Attribute: "Description", Old: marshal(""), New: marshal(strings.Repeat("x", 25_000))},
+		{Asset: "Story:2", Attribute: "TaggedWith", Added: strings.Split(strings.Repeat(strings.Repeat("t", 290)+",", 90), ",")},
+	}}
+	l := &lines{}
+	if end := p.print(l, 0); end != 2 {
+		t.Errorf("%d changes are shown: %s", end, l)
+	}
+	got, err := p.structured(0)
+	if err != nil || got.IsError || strings.Contains(string(marshal(got.StructuredContent)), `"next":"`) {
+		t.Errorf("%v %.300s", err, marshal(got))
 	}
 }
 

@@ -251,7 +251,7 @@ var questions = []task{
 		since := o.now()
 		o.admin(`{"from": "{list}", "update": {"Reference": "changed"}}`)
 		a := o.call("history", args{"asset": o.oid["shop"], "since": since})
-		o.has(a, "1 change of", "Administrator (Member:20)", "Updated {list}", "Reference = changed")
+		o.has(a, "1 change of", "Member:20|Administrator", "Updated {list}", "Reference = changed")
 		o.admin(`{"from": "{list}", "update": {"Reference": ""}}`)
 	}, changed: []string{"list"}},
 	{name: "how long accepted stories took", do: func(o *office) {

@@ -237,7 +237,7 @@ func (u user) writes() {
 	u.expect("the same again", u.asks("apply", map[string]any{"plan": plan, "assets": 2}), request)
 	u.expect("changes", u.asks("changes", map[string]any{"next": now, "from": "Story", "wait": 10}), story+":", "Estimate = 5", "A new one", request)
 	u.expect("history of a request", u.asks("history", map[string]any{"request": request}), "2 assets", "Estimate: 5 → nothing")
-	u.expect("history of an asset", u.asks("history", map[string]any{"asset": story, "size": 1}), "Updated "+story, ", tool apply, request "+request, "next: ")
+	u.expect("history of an asset", u.asks("history", map[string]any{"asset": story, "size": 1}), "Updated "+story, "|tool apply|request "+request, "next: ")
 	u.expect("history of a project", u.asks("history", map[string]any{"asset": u.project, "since": "2026-01-01"}), "Created "+u.items[0], "Updated "+story)
 
 	undo := u.plans("undo", map[string]any{"requestId": request})
