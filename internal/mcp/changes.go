@@ -129,7 +129,7 @@ func (e *event) words() string {
 	if e.Instigator != nil {
 		by = (&actor{thing{ID: e.Instigator.OID, DisplayName: e.Instigator.Name}, e.Instigator.Application, e.Instigator.Tool}).words()
 	}
-	parts := []string{fmt.Sprintf("%s %s %s by %s, request %s", e.Timestamp, e.TargetAsset.OID, what, by, e.RequestID)}
+	parts := []string{fmt.Sprintf("%s %s %s by %s|request %s", e.Timestamp, e.TargetAsset.OID, what, by, e.RequestID)}
 	if e.Reason != "" {
 		parts = append(parts, "applied "+e.Reason)
 	}

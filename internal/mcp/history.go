@@ -143,7 +143,7 @@ func (c *call) activity(a *historyArguments, size int) (*sdk.CallToolResult, err
 			head = fmt.Sprintf("%s|%s|request %s\n", b.Time, b.Actor.words(), b.Provider.CommitID)
 		}
 		if !l.add(head, "  ", clipped(item.words(), maxLine)) {
-			following = strconv.FormatInt(items[i-1].Body.Provider.CommitSeq, 10)
+			following = strconv.FormatInt(before(items, i), 10)
 			break
 		}
 		write = b.Provider.CommitID
@@ -155,6 +155,17 @@ func (c *call) activity(a *historyArguments, size int) (*sdk.CallToolResult, err
 		return inJSON(map[string]any{"items": items, "next": following}), nil
 	}
 	return answered(l), nil
+}
+
+// before returns the position after which a stream continues with an item, which is not the first. Two items of one
+// change have the same position, so the first of them may come again, but none is left out.
+func before(items []activity, i int) int64 {
+	for n := i - 1; n >= 0; n-- {
+		if seq := items[n].Body.Provider.CommitSeq; seq != items[i].Body.Provider.CommitSeq {
+			return seq
+		}
+	}
+	return items[i-1].Body.Provider.CommitSeq
 }
 
 // words returns what happened as one line.

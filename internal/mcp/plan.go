@@ -92,11 +92,8 @@ func (u *undone) print(l *lines) {
 		}
 		l.add("not taken back: ", n.What, " of ", n.Asset)
 	}
-	for i, line := range effectLines(u.Changes) {
-		if !l.add(line) {
-			l.end(plural(len(effectLines(u.Changes))-i, "more asset"), ". Plan the undo to see all.")
-			return
-		}
+	if shown := addEffect(l, u.Changes); shown < len(u.Changes) {
+		l.end(plural(len(u.Changes)-shown, "more change"), ". Plan the undo to see all.")
 	}
 }
 
@@ -144,7 +141,7 @@ func runPlan(c *call, arguments json.RawMessage) (*sdk.CallToolResult, error) {
 	if first < len(p.Effect) {
 		l.add(marked)
 	}
-	if end := p.print(l, first); end < len(p.Effect) {
+	if end := first + addEffect(l, p.Effect[first:]); end < len(p.Effect) {
 		l.end(fmt.Sprintf("%d more changes: call plan with plan %s and next %d", len(p.Effect)-end, deref(p.Plan), end))
 	}
 	return answered(l), nil
@@ -195,20 +192,19 @@ func (p *planned) heading(l *lines) {
 // maxRefused is how many refused commands are listed.
 const maxRefused = 20
 
-// print appends the changes from the given one on. It returns the index of the first change that did
-// not fit.
-func (p *planned) print(l *lines, first int) int {
-	for i := first; i < len(p.Effect); {
-		end := i + 1
-		for end < len(p.Effect) && p.Effect[end].Asset == p.Effect[i].Asset {
+// addEffect appends a line for each asset. It returns the number of changes that did fit.
+func addEffect(l *lines, all []effect) (shown int) {
+	for shown < len(all) {
+		end := shown + 1
+		for end < len(all) && all[end].Asset == all[shown].Asset {
 			end++
 		}
-		if !l.add(assetLine(p.Effect[i:end])) {
-			return i
+		if !l.add(assetLine(all[shown:end])) {
+			break
 		}
-		i = end
+		shown = end
 	}
-	return len(p.Effect)
+	return shown
 }
 
 // structured returns the plan as JSON, with as many changes as fit.
@@ -289,19 +285,6 @@ func (e *effect) json() json.RawMessage {
 		m["old"], m["new"] = e.Old, e.New
 	}
 	return marshal(m)
-}
-
-// effectLines returns a line for each asset.
-func effectLines(all []effect) (found []string) {
-	for i := 0; i < len(all); {
-		end := i + 1
-		for end < len(all) && all[end].Asset == all[i].Asset {
-			end++
-		}
-		found = append(found, assetLine(all[i:end]))
-		i = end
-	}
-	return found
 }
 
 // assetLine returns the changes of one asset as a line.

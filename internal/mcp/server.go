@@ -33,9 +33,8 @@ type Server struct {
 
 // New returns a server with all tools, resources and prompts.
 func New(o Options) *Server {
-	s := &Server{o: o}
 	o.URL = strings.TrimSuffix(o.URL, "/")
-	s.o.URL = o.URL
+	s := &Server{o: o}
 	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "alds", Title: "alds", Version: o.Release}, &sdk.ServerOptions{
 		Instructions: instructions, Logger: slog.New(slog.DiscardHandler),
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // answers depend on the token
@@ -150,12 +149,9 @@ func (s *Server) guard(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// Serve answers an agent over a transport until the agent leaves or ctx ends.
-func (s *Server) Serve(ctx context.Context, t sdk.Transport) error { return s.mcp.Run(ctx, t) }
-
 // ServeIO answers an agent that writes one message per line, until the input or ctx ends.
 func (s *Server) ServeIO(ctx context.Context, in io.Reader, out io.Writer) error {
-	return s.Serve(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: openWriter{out}})
+	return s.mcp.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: openWriter{out}})
 }
 
 // openWriter is a writer that cannot be closed.

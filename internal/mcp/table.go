@@ -11,7 +11,7 @@ import (
 type table struct {
 	columns []string
 	rows    [][]string // the Oid and the value of each column
-	long    int        // maximum number of characters of a value
+	long    int        // maximum number of bytes of a value
 }
 
 // tableOf reads the values of some rows. Nested selects of the query have the text of their from as

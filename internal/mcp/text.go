@@ -64,12 +64,13 @@ func (l *lines) String() string { return strings.TrimSuffix(l.text.String(), "\n
 
 // cell returns a value of the interface as one line, without the markup of an editor: an Oid, a name, a number, or a
 // list of them separated by commas. Rows of a nested select are JSON.
-func cell(raw json.RawMessage) string { return printed(raw, oneLine) }
+func cell(raw json.RawMessage) string { return lineOf(raw, oneLine) }
 
 // exact returns a value as one line, with its markup, for answers that show differences.
-func exact(raw json.RawMessage) string { return printed(raw, flat) }
+func exact(raw json.RawMessage) string { return lineOf(raw, flat) }
 
-func printed(raw json.RawMessage, text func(string) string) string {
+// lineOf returns a value as one line. text makes a line of a text.
+func lineOf(raw json.RawMessage, text func(string) string) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
 		return ""
@@ -89,7 +90,7 @@ func printed(raw json.RawMessage, text func(string) string) string {
 		if json.Unmarshal(raw, &list) == nil && isFlat(list) {
 			texts := make([]string, len(list))
 			for i, v := range list {
-				texts[i] = printed(v, text)
+				texts[i] = lineOf(v, text)
 			}
 			return strings.Join(texts, ", ")
 		}

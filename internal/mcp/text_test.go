@@ -70,7 +70,7 @@ func TestALargePlanIsShown(t *testing.T) {
 		{Asset: "Story:2", Attribute: "TaggedWith", Added: strings.Split(strings.Repeat(strings.Repeat("t", 290)+",", 90), ",")},
 	}}
 	l := &lines{}
-	if end := p.print(l, 0); end != 2 {
+	if end := addEffect(l, p.Effect); end != 2 {
 		t.Errorf("%d changes are shown: %s", end, l)
 	}
 	got, err := p.structured(0)
@@ -94,6 +94,19 @@ func TestAnAnswerIsCutAtALine(t *testing.T) {
 	l.end("next: ", strings.Repeat("y", reserved-10))
 	if got := len(l.String()); got > maxText {
 		t.Errorf("the answer has %d bytes", got)
+	}
+}
+
+// TestNoActivityIsLeftOut checks where a stream continues that is cut between two items of one change.
+func TestNoActivityIsLeftOut(t *testing.T) {
+	items := make([]activity, 4)
+	for i, seq := range []int64{9, 8, 8, 7} {
+		items[i].Body.Provider.CommitSeq = seq
+	}
+	for i, want := range map[int]int64{1: 9, 2: 9, 3: 8} {
+		if got := before(items, i); got != want {
+			t.Errorf("item %d comes after %d, want %d", i, got, want)
+		}
 	}
 }
 
