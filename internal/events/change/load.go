@@ -27,6 +27,20 @@ const (
 // together, or that a result computed from versions would be too large.
 var ErrTooLarge = errors.New("the versions are too large to be processed together")
 
+// InParts calls do with all elements. If they are too large together, it calls do with each half of them, and so on.
+// Errors: those of do.
+func InParts[T any](all []T, do func(part []T) error) error {
+	err := do(all)
+	n := len(all) / 2
+	if n == 0 || !errors.Is(err, ErrTooLarge) {
+		return err
+	}
+	if err := InParts(all[:n], do); err != nil {
+		return err
+	}
+	return InParts(all[n:], do)
+}
+
 // errEnough ends a statement when enough rows were read.
 var errEnough = errors.New("enough was read")
 

@@ -1,18 +1,21 @@
 package feed
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/events/change"
 	"github.com/alds-dev/alds/internal/limits/memory"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/query/find"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/bulk"
 	"github.com/alds-dev/alds/internal/write/rest"
 	"github.com/alds-dev/alds/internal/write/seed"
 )
@@ -76,6 +79,23 @@ func TestAPageOfLargeChangesEnds(t *testing.T) {
 		}
 		if bytes > maxBytes+size+10_000 {
 			t.Errorf("a page has %d bytes", bytes)
+		}
+	})
+}
+
+// TestLargeTextsAreReplaced checks that the feed has changes whose texts before the change are too large to be read
+// together.
+func TestLargeTextsAreReplaced(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		want := writeLarge(t, d, slices.Repeat([]int{change.MaxBytes / 8}, 12))
+		writer := bulk.New(asset.New(d, meta.Default(), nil, nil, nil), find.New(d, meta.Default()))
+		answer, err := writer.Run(t.Context(), auth.System, bulk.Request{Body: []byte(`{"from": "Story", "update": {"Description": "short"}}`)})
+		if err != nil || !bytes.Contains(answer, []byte(`"count":12`)) {
+			t.Fatalf("%s %v", answer, err)
+		}
+		got, _, _ := pages(t, newService(d), 100<<20)
+		if len(got) != 2*len(want) {
+			t.Errorf("%d changes, want %d", len(got), 2*len(want))
 		}
 	})
 }

@@ -210,7 +210,7 @@ func (x *reader) batch(ctx context.Context, places []place) (int, error) {
 		x.full, x.short = false, false // an attempt with more places may have set them
 		taken, err := x.match(ctx, places[:n])
 		x.hold.Give(taken)
-		smaller := errors.Is(err, errSmaller) || x.short && len(x.page.Events) == 0
+		smaller := errors.Is(err, errSmaller) || errors.Is(err, change.ErrTooLarge) || x.short && len(x.page.Events) == 0
 		if err == nil || n == 1 || !smaller {
 			return n, err
 		}

@@ -37,7 +37,8 @@ func (s *Service) Expect(ctx context.Context) (func(ctx context.Context, tx *db.
 		}
 		told := map[*event.Target]bool{}
 		for part := range slices.Chunk(all, previewBatch) {
-			if err := s.expect(ctx, tx, x, a, part, told); err != nil {
+			err := change.InParts(part, func(part []change.At) error { return s.expect(ctx, tx, x, a, part, told) })
+			if err != nil {
 				return 0, err
 			}
 		}

@@ -124,7 +124,8 @@ func (x *previewer) run(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 	for part := range slices.Chunk(all, previewBatch) { // the oldest changes first
-		if err := x.match(ctx, tx, part); err != nil {
+		err := change.InParts(part, func(part []latest) error { return x.match(ctx, tx, part) })
+		if err != nil {
 			return err
 		}
 	}

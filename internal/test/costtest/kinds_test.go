@@ -40,6 +40,8 @@ var kinds = []kind{
 	{"forms of pages", (*maker).pageForm, 5},
 	{"the console", (*maker).console, 3},
 	{"undos", (*maker).undo, 4},
+	{"calls of agents", (*maker).agentCall, 12},
+	{"proposals", (*maker).proposal, 5},
 }
 
 // request makes a request of a random kind. Its size is within the limits.

@@ -35,6 +35,10 @@ type world struct {
 	hooks  []string
 	writes []string // ids of the requests that made the initial assets
 
+	plans     []string // ids of plans of the administrator
+	proposals []string // Oids of proposals
+	kept      []string // ids of the plans of these proposals
+
 	moments map[string]string // by Oid: moment of the current version
 
 	besideStory struct{ oid, key string } // the story that the second member reads and writes
@@ -244,6 +248,7 @@ func (s *service) fill() {
 		s.ask("POST", "/api/webhook", attrs{"url": "http://127.0.0.1:1/", "eventTypes": []attrs{a}}, &made)
 		w.hooks = append(w.hooks, made.ID)
 	}
+	s.propose(stories)
 	s.create("Member", 1, func(int) attrs {
 		return attrs{"Name": secondMember, "Nickname": secondMember, "Username": secondMember, "Password": "password of " + secondMember, "DefaultRole": "Role:1", "Scopes": projects[:2]}
 	})
