@@ -22,7 +22,7 @@ const (
 	simpleSize = 20_000
 	// MaxProduct limits the product of the numbers of SELECTs beside aggregate functions that are
 	// inside each other, for statements of all lengths. MariaDB allocates about 300 bytes for each.
-	MaxProduct = 150_000
+	MaxProduct = 400_000
 )
 
 // Check returns an error if a database might need minutes or gigabytes to plan the statement, even
