@@ -2,14 +2,20 @@ package clienttest
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // Limits of a task: what an agent may need at most.
@@ -17,6 +23,9 @@ const (
 	maxTaskCalls = 5
 	maxTaskBytes = 20 << 10
 )
+
+// backlog is a file that is imported before the work of the team is created.
+var backlog = flag.String("agent.backlog", "", "a CSV, also packed, with the columns project, key, title, description and points, which is imported beside the work of the team")
 
 // office is a service with the work of a team, and an agent of one of its members.
 type office struct {
@@ -115,6 +124,9 @@ func (o *office) value(oid, token string) string {
 func openOffice(t *testing.T) *office {
 	t.Helper()
 	o := &office{t: t, base: start(t, "sqlite"), oid: map[string]string{}}
+	if *backlog != "" {
+		o.load(*backlog)
+	}
 	o.create("cadence", `{"AssetType": "Schedule", "Name": "Two weeks"}`)
 	for _, name := range []string{"shop", "stock"} {
 		o.create(name, `{"AssetType": "Scope", "Name": "`+name+`", "Parent": "Scope:0", "BeginDate": "2026-01-01", "Schedule": "{cadence}"}`)
@@ -180,6 +192,24 @@ func openOffice(t *testing.T) *office {
 	o.token = made.Token
 	o.agent = connectAgent(t, o.base, o.token, newProtocol, nil)
 	return o
+}
+
+// load imports a file as projects and stories.
+func (o *office) load(file string) {
+	o.t.Helper()
+	work := o.t.TempDir()
+	mapping := filepath.Join(work, "mapping.yaml")
+	rules := `{key: key, type: {default: Story}, project: project, attributes: {Name: title, Description: description, Estimate: points}}`
+	if err := os.WriteFile(mapping, []byte(rules), 0o600); err != nil {
+		o.t.Fatal(err)
+	}
+	c := exec.CommandContext(o.t.Context(), filepath.Join(testproc.Built(o.t), "api"), "import", "csv", "--map", mapping, "--work", work, "--url", o.base, file) //nolint:gosec // a file of whoever runs the test
+	c.Env = append(os.Environ(), "ALDS_TOKEN="+tokenWith(o.t, o.base, "{}"))
+	text, err := c.CombinedOutput()
+	o.t.Logf("%s", text)
+	if err != nil {
+		o.t.Fatal(err)
+	}
 }
 
 // create creates an asset and remembers its Oid by its name.
