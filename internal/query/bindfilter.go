@@ -60,16 +60,18 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 	if !applies(t.Test, p.Kind()) && !testsNull(src) {
 		return Term{}, badToken(src.At, src.Path.String(), t.Test.String()+" does not apply to "+string(p.Kind()))
 	}
-	if err := b.countValues(src); err != nil {
+	n, err := b.countValues(src)
+	if err != nil {
 		return Term{}, err
 	}
+	decided := n > 1 && isOrder(t.Test)
 	for _, v := range src.Values {
 		for i, text := range b.expand(v) {
 			bound, err := b.value(p, t.Test, text)
 			if err != nil {
 				return Term{}, err
 			}
-			bound.slot = b.slotOf(p, t.Test, v, i, bound)
+			bound.slot = b.slotOf(p, t.Test, v, i, bound, !decided)
 			t.Values = append(t.Values, bound)
 		}
 	}
@@ -83,11 +85,10 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 	return t, b.countText(src.At, t.Values)
 }
 
-// countValues returns an error if a comparison or the whole query has too many values. It runs
-// before any value is bound, because a variable with many values may be used many times, and each
-// use binds all of them again.
-func (b *binder) countValues(src token.Term) error {
-	n := 0
+// countValues returns the number of values of a comparison, or an error if the comparison or the
+// whole query has too many. It runs before any value is bound, because a variable with many values
+// may be used many times, and each use binds all of them again.
+func (b *binder) countValues(src token.Term) (n int, err error) {
 	for _, v := range src.Values {
 		if v.Kind == token.Var {
 			n += len(b.with[v.Text])
@@ -96,12 +97,17 @@ func (b *binder) countValues(src token.Term) error {
 		}
 	}
 	if n > token.MaxValues {
-		return tooMany(src.At, "values in a list", token.MaxValues)
+		return n, tooMany(src.At, "values in a list", token.MaxValues)
 	}
 	if *b.values += n; *b.values > MaxValues {
-		return tooMany(src.At, "values in one query", MaxValues)
+		return n, tooMany(src.At, "values in one query", MaxValues)
 	}
-	return nil
+	return n, nil
+}
+
+// isOrder reports whether a test compares by order.
+func isOrder(t token.Test) bool {
+	return t == token.Gt || t == token.Ge || t == token.Lt || t == token.Le
 }
 
 // deciding returns the values that decide a comparison with several values. Example: a number is

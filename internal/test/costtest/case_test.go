@@ -61,6 +61,13 @@ var cases = []struct {
 	},
 	{
 		&request{
+			kind: "numbers that are compared by their order with a list, which SQLite planned for seconds", who: "role10", method: "POST", path: "/query.v1", form: asJSON,
+			body: dict{{"from", word("Task")}, {"filter", many{129, word("Estimate>=$list"), false}}, {"with", dict{{"$list", many{199, word(index), false}}}}},
+		},
+		http.StatusOK, "bytes allocated", 200 * mib, // once 503
+	},
+	{
+		&request{
 			kind: "hierarchies of versions of versions, which SQLite kept in memory", who: "role11", method: "GET", path: "/rest-1.v1/Hist/PrimaryWorkitem",
 			params: dict{{"sel", and(word("Notes,Status.ChangedBy,History.ParentAndUp.SubsAndDown.Reference,ChangedBy,Parent.SubsAndDown,"), again("History", 3, "."), word(",ChangeComment,AssetState"))}},
 		},
