@@ -43,6 +43,12 @@ func TooManyEdges(most int) error {
 	return reachesTooFar("The request adds and removes more than %d values of relations.", most)
 }
 
+// TooManyQueries returns the error for a request with more queries in the place of values than the
+// limit most. A query counts for each asset for which it is executed.
+func TooManyQueries(most int) error {
+	return reachesTooFar("The request executes more than %d queries in the place of values.", most)
+}
+
 func tooMuchText(most int) error {
 	return reachesTooFar("The request writes more than %d bytes of texts.", most)
 }

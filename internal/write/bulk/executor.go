@@ -32,10 +32,22 @@ type executor struct {
 	assetCount int              // number of creates, updates and operations so far
 	listed     *listed
 	held       int // number of list values in the pending steps
+	asked      int // number of queries in the place of values so far
+
+	answered map[subqueryKey][]oid.OID // results of queries in the place of values since the last change
+}
+
+// subqueryKey is a query in the place of a value. It is the same for all assets of an update.
+type subqueryKey struct {
+	node *document.Node
+	one  bool // true: only the first result is used
 }
 
 // maxPendingValues is the number of list values above which the pending steps are written.
 const maxPendingValues = 100_000
+
+// maxAskedByAsset is how many queries in the place of values a request may execute for each asset that it may change.
+const maxAskedByAsset = 4
 
 // actor returns the actor for queries. Earlier commands of the request may have changed the
 // rights of its member.
@@ -233,6 +245,9 @@ func (p *executor) flush(ctx context.Context) error {
 		if outcomes, err = p.s.Run(ctx, p.commands); err != nil {
 			return err
 		}
+		if slices.ContainsFunc(outcomes, func(o asset.Outcome) bool { return o.Err == nil && !o.Skipped }) {
+			p.answered = nil
+		}
 	}
 	for _, s := range p.pending {
 		if s.err != nil {
@@ -315,16 +330,9 @@ func (p *executor) query(ctx context.Context, s *step) error {
 // subqueryValues returns the Oids that a query in the place of a value finds. If the parameter one
 // is true, it returns only the first Oid.
 // Errors: asset.ErrForm if the parameter one is true and the query finds nothing;
-// asset.TooManyAssets; asset.TooManyEdges.
+// asset.TooManyAssets; asset.TooManyEdges; asset.TooManyQueries.
 func (p *executor) subqueryValues(ctx context.Context, n *document.Node, one bool) ([]asset.Value, error) {
-	r, err := p.request(n)
-	if err != nil {
-		return nil, err
-	}
-	if one && r.Page == nil {
-		r.Page = &query.Page{Size: 1}
-	}
-	found, err := p.ids(ctx, p.q, p.actor(), r)
+	found, err := p.subquery(ctx, n, one)
 	if err != nil {
 		return nil, err
 	}
@@ -345,6 +353,35 @@ func (p *executor) subqueryValues(ctx context.Context, n *document.Node, one boo
 		all[i] = asset.Value{Kind: asset.Text, Text: o.String()}
 	}
 	return all, nil
+}
+
+// subquery returns what a query in the place of a value finds. The query is not executed again until the request has
+// changed something.
+// Errors: those of the query; asset.TooManyQueries.
+func (p *executor) subquery(ctx context.Context, n *document.Node, one bool) ([]oid.OID, error) {
+	key := subqueryKey{n, one}
+	if found, ok := p.answered[key]; ok {
+		return found, nil
+	}
+	if p.asked++; p.asked > maxAskedByAsset*p.MaxAssets {
+		return nil, asset.TooManyQueries(maxAskedByAsset * p.MaxAssets)
+	}
+	r, err := p.request(n)
+	if err != nil {
+		return nil, err
+	}
+	if one && r.Page == nil {
+		r.Page = &query.Page{Size: 1}
+	}
+	found, err := p.ids(ctx, p.q, p.actor(), r)
+	if err != nil {
+		return nil, err
+	}
+	if p.answered == nil {
+		p.answered = map[subqueryKey][]oid.OID{}
+	}
+	p.answered[key] = found
+	return found, nil
 }
 
 // request parses a query. If the query compares an attribute with an alias of the payload, the

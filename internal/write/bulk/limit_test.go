@@ -90,6 +90,11 @@ func TestReach(t *testing.T) {
 			"parts read again and again":     {`{"from":"Story","where":{"Name":"small"},"execute":{"op":"EpicToStory","list":[{},{},{},{},{}]}}`, "The request reads more than 20 assets to change others."},
 			"values of one attribute":        {`{"from":"Story:1002","update":{"TaggedWith":{"add":[` + tags + `]}}}`, "The request adds and removes more than 20 values of relations."},
 			"one value again and again":      {`{"from":"Story","page":{"size":5},"update":{"TaggedWith":{"remove":[` + strings.Repeat(`"x",`, 4) + `"x"]}}}`, "The request adds and removes more than 20 values of relations."},
+			"queries for each that is found": {
+				`{"from":"Story","page":{"size":3},"update":{"Status":{"from":"StoryStatus"},"Source":{"from":"StorySource"},"Category":{"from":"StoryCategory"},
+				"Risk":{"from":"WorkitemRisk"},"Priority":{"from":"WorkitemPriority"},"Customer":{"from":"Member"},"Scope":{"from":"Scope"}}}`,
+				"The request executes more than 20 queries in the place of values.",
+			},
 			"more than the command may": {
 				`[{"config":{"maxAffected":3}},{"from":"Scope:0","update":{"Workitems":{"add":{"from":"Story","where":{"Name":"S"},"page":{"size":4}}}}}]`,
 				"The command affects more assets than maxAffected: 3.",
