@@ -69,7 +69,7 @@ func (s *service) beside(ctx context.Context, ended <-chan struct{}) (w waited) 
 
 // waits sends a request as the second member and returns the work that the process did until the answer.
 func (s *service) waits(ctx context.Context, r *request, before counts, w *waited) (counts, bool) {
-	status, answer, err := s.answer(ctx, r)
+	status, answer, _, err := s.answer(ctx, r)
 	after, failed := s.looked(ctx, peeking)
 	if err != nil || failed != nil { // the process has ended, and the request of the other member reports that
 		return counts{}, false

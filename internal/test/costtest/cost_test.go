@@ -42,6 +42,7 @@ type cost struct {
 	peak   int64 // additional memory of the process at its peak, in bytes
 	status int   // 0: no answer
 	answer []byte
+	size   int64 // size of the answer in bytes
 	failed error
 }
 
@@ -89,7 +90,7 @@ func (m *machine) run(seed, stream uint64, n int) {
 				break
 			}
 			m.renew()
-			m.t.Errorf("request %d of %d: %s", i, stream, m.shrunk(r, why))
+			m.t.Errorf("request %d of %d: %s", i, stream, m.shrunk(r, why, c))
 			m.renew()
 			if found == maxFound {
 				break
@@ -169,7 +170,7 @@ func (m *machine) send(r *request) (c cost) {
 	go s.watch(rest, ended)
 	other := make(chan waited, 1)
 	go func() { other <- s.beside(ctx, ended) }()
-	c.status, c.answer, c.failed = s.answer(ctx, r)
+	c.status, c.answer, c.size, c.failed = s.answer(ctx, r)
 	if c.failed == nil && r.later && c.status == http.StatusAccepted {
 		s.await(ctx, c.answer)
 	}
@@ -230,8 +231,9 @@ func (s *service) watch(rest int64, ended chan struct{}) {
 	}
 }
 
-// answer sends a request once. It returns the status and the first 8,000 bytes of the answer.
-func (s *service) answer(ctx context.Context, r *request) (int, []byte, error) {
+// answer sends a request once. It returns the status, the first 8,000 bytes of the answer, and the size of the
+// answer in bytes.
+func (s *service) answer(ctx context.Context, r *request) (status int, start []byte, size int64, err error) {
 	body := r.text()
 	session := s.w.tokens[r.who]
 	if r.form == asForm {
@@ -239,7 +241,7 @@ func (s *service) answer(ctx context.Context, r *request) (int, []byte, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, s.base+r.url(), bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, nil // the path is not a valid URL
+		return 0, nil, 0, nil // the path is not a valid URL
 	}
 	req.Header.Set("Authorization", "Bearer "+session)
 	req.Header.Set("Accept", "application/json")
@@ -256,17 +258,17 @@ func (s *service) answer(ctx context.Context, r *request) (int, []byte, error) {
 	}
 	res, err := s.client.Do(req)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, 0, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	start, err := io.ReadAll(io.LimitReader(res.Body, 8000))
+	start, err = io.ReadAll(io.LimitReader(res.Body, 8000))
 	if err == nil {
-		_, err = io.Copy(io.Discard, res.Body)
+		size, err = io.Copy(io.Discard, res.Body)
 	}
 	if err != nil && res.StatusCode == http.StatusOK { // the server may break off such an answer, see docs/limits.md
 		err = nil
 	}
-	return res.StatusCode, start, err
+	return res.StatusCode, start, size + int64(len(start)), err
 }
 
 // await waits until an asynchronous request is complete. answer is the body with its RequestID.
@@ -274,7 +276,7 @@ func (s *service) await(ctx context.Context, answer []byte) {
 	var accepted struct{ RequestID string }
 	_ = json.Unmarshal(answer, &accepted)
 	for end := time.Now().Add(giveUp); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		status, now, err := s.answer(ctx, &request{who: "admin", method: "GET", path: "/api/asset/" + accepted.RequestID})
+		status, now, _, err := s.answer(ctx, &request{who: "admin", method: "GET", path: "/api/asset/" + accepted.RequestID})
 		if err != nil || status != http.StatusOK || !strings.Contains(string(now), `"processing": true`) && !strings.Contains(string(now), `"processing":true`) {
 			return
 		}
@@ -318,35 +320,48 @@ func (m *machine) report() {
 	}
 }
 
-// bound limits one kind of cost. For a request of n bytes the limit is each*n + once.
+// bound limits one kind of cost. For a request of n bytes whose answer has m bytes, the limit is
+// each*n + once + m/answered, without the last term if answered is 0.
 type bound struct {
 	what       string
 	of         func(cost) int64
 	each, once int64
+	answered   int64
+}
+
+func (b bound) limit(c cost) int64 {
+	n := b.each*c.sent + b.once
+	if b.answered > 0 {
+		n += c.size / b.answered
+	}
+	return n
 }
 
 // bounds fit a service with the values of ALDS_BODY_MEMORY, ALDS_REQUEST_TIMEOUT and ALDS_MAX_ASSETS that
 // start sets. One member may use half of the body memory, and the process needs four times as many bytes as
-// the member uses. The other bounds follow from the timeout and from the limit on assets.
+// the member uses. The other bounds follow from the timeout and from the limit on assets. A time limit ends
+// slow queries, after about 50 million steps of SQLite in a second; the bounds of steps are for a processor
+// that is more than twice as fast.
 var bounds = []bound{
-	// The process releases most of these bytes at once. "bytes held" limits the memory in use.
-	{"bytes allocated", func(c cost) int64 { return c.Allocated }, 2000, 4096 * mib},
-	{"bytes held", func(c cost) int64 { return c.peak }, 500, 300 * mib},
-	{"microseconds of processor time", func(c cost) int64 { return c.Processor }, 50, 8_000_000},
-	{"microseconds in which the writer was held", func(c cost) int64 { return c.Held }, 20, 3_000_000},
-	{"statements", func(c cost) int64 { return c.Statements }, 1, 10_000},
-	{"thousand steps of SQLite", func(c cost) int64 { return c.Steps }, 1, 200_000},
-	{"rows read", func(c cost) int64 { return c.Read }, 10, 300_000},
-	{"rows written", func(c cost) int64 { return c.Written }, 1, 30_000},
-	{"thousand steps of SQLite in which the writer was held", func(c cost) int64 { return c.HeldSteps }, 1, 100_000},
-	{"thousand steps of SQLite in turns that another's write waited for", func(c cost) int64 { return c.write }, 1, 100_000},
-	{"turns of others that another's write waited for", func(c cost) int64 { return c.turns }, 0, 20},
-	{"thousand steps of SQLite while another's read waited", func(c cost) int64 { return c.read }, 0, 30_000},
+	// The process releases most of these bytes at once, such as a search text that SQLite passes to a function for
+	// each row. "bytes held" limits the memory in use.
+	{"bytes allocated", func(c cost) int64 { return c.Allocated }, 2000, 8192 * mib, 0},
+	{"bytes held", func(c cost) int64 { return c.peak }, 500, 300 * mib, 0},
+	{"microseconds of processor time", func(c cost) int64 { return c.Processor }, 50, 8_000_000, 0},
+	{"microseconds in which the writer was held", func(c cost) int64 { return c.Held }, 20, 3_000_000, 0},
+	{"statements", func(c cost) int64 { return c.Statements }, 1, 30_000, 0},
+	{"thousand steps of SQLite", func(c cost) int64 { return c.Steps }, 1, 600_000, 0},
+	{"rows read", func(c cost) int64 { return c.Read }, 10, 300_000, 10},
+	{"rows written", func(c cost) int64 { return c.Written }, 1, 30_000, 0},
+	{"thousand steps of SQLite in which the writer was held", func(c cost) int64 { return c.HeldSteps }, 1, 250_000, 0},
+	{"thousand steps of SQLite in turns that another's write waited for", func(c cost) int64 { return c.write }, 1, 250_000, 0},
+	{"turns of others that another's write waited for", func(c cost) int64 { return c.turns }, 0, 20, 0},
+	{"thousand steps of SQLite while another's read waited", func(c cost) int64 { return c.read }, 0, 30_000, 0},
 }
 
 // share returns the cost divided by the bound, so 1 is exactly at the bound.
 func (b bound) share(c cost) float64 {
-	return float64(b.of(c)) / float64(b.each*c.sent+b.once)
+	return float64(b.of(c)) / float64(b.limit(c))
 }
 
 // isTime reports whether a bound is a time. Times differ between machines, so they are not compared with
@@ -367,16 +382,15 @@ func tooMuch(c cost) string {
 	}
 	for _, b := range bounds {
 		if b.share(c) > 1 && (!b.isTime() || !testing.Short()) {
-			return fmt.Sprintf("%d %s, at most %d for %d bytes", b.of(c), b.what, b.each*c.sent+b.once, c.sent)
+			return fmt.Sprintf("%d %s, at most %d for %d bytes", b.of(c), b.what, b.limit(c), c.sent)
 		}
 	}
 	return ""
 }
 
-// shrunk reduces a request that costs too much. It returns a description of the smallest such request that
-// it found, with its cost.
-func (m *machine) shrunk(r *request, why string) string {
-	last := cost{}
+// shrunk reduces a request that costs too much; last is its cost. It returns a description of the smallest such
+// request that it found, with its cost.
+func (m *machine) shrunk(r *request, why string, last cost) string {
 	end := time.Now().Add(2 * time.Minute)
 	for again := true; again && time.Now().Before(end); {
 		again = false
