@@ -2,7 +2,6 @@ package folding
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -46,16 +45,19 @@ func Contains(s, part string) bool { return strings.Contains(Of(s), Of(part)) }
 // computes it. This is so if only its ASCII characters have another case, if it contains no NUL,
 // and if it is in NFC. IsPlain makes no copy.
 func IsPlain(s string) bool {
-	at := strings.IndexFunc(s, func(r rune) bool { return r == 0 || r >= utf8.RuneSelf })
-	if at < 0 {
+	if isASCII(s) {
 		return true
 	}
-	for _, r := range s[at:] {
-		if r == 0 || r >= utf8.RuneSelf && (r == utf8.RuneError || foldRune(r) != r || unicode.ToLower(r) != r) {
+	mayCompose := false
+	for _, r := range s {
+		switch kindOf(r) {
+		case cased:
 			return false
+		case composing:
+			mayCompose = true
 		}
 	}
-	return norm.NFC.QuickSpanString(s) == len(s) || norm.NFC.IsNormalString(s)
+	return !mayCompose || norm.NFC.QuickSpanString(s) == len(s) || norm.NFC.IsNormalString(s)
 }
 
 // isASCII reports whether a text has only ASCII characters, without NUL.

@@ -156,6 +156,10 @@ func TestAgainstTheLibrary(t *testing.T) {
 		if IsPlain(a) && Of(a) != asciiLower(a) {
 			t.Fatalf("%+q is plain and folded to %+q", a, Of(a))
 		}
+		cased := strings.ContainsFunc(a, func(r rune) bool { return r >= utf8.RuneSelf && (foldRune(r) != r || unicode.ToLower(r) != r) })
+		if want := norm.NFC.IsNormalString(a) && !cased; IsPlain(a) != want {
+			t.Fatalf("%+q is plain: %v, want %v", a, IsPlain(a), want)
+		}
 		if got := string(compose(decompose(a))); got != norm.NFC.String(a) {
 			t.Fatalf("%+q composed is %+q, the library has %+q", a, got, norm.NFC.String(a))
 		}
