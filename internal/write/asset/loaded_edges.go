@@ -19,6 +19,16 @@ func (l *loaded) edgesFrom(ctx context.Context, t *meta.Type, id int64, code int
 	return s, l.loadEdges(ctx, code, t.Code, []int64{id})
 }
 
+// edgesTo returns the edges that begin at the asset id. All of them that have a code and end at the asset to are
+// loaded. An asset that the batch creates has no stored edges, so nothing is read for it: many new assets may refer
+// to one asset, one command after the other.
+func (l *loaded) edgesTo(ctx context.Context, t *meta.Type, id int64, code int, to int64) (*edgeSet, error) {
+	if w := l.rows[to]; w != nil && w.isNew {
+		return l.edgeSet(t.Code, id), nil
+	}
+	return l.edgesFrom(ctx, t, id, code)
+}
+
 func (l *loaded) edgeSet(typ int, id int64) *edgeSet {
 	s := l.edgeSets[id]
 	if s == nil {

@@ -176,10 +176,11 @@ func (p *prefetch) collectChange(c *Command, t *meta.Type, a *meta.Attr, ch *Cha
 	if tree := treeOf(t, a); tree != "" && (c.Verb != Create || a.Multi) {
 		p.trees[tree] = true
 	}
-	ch.each(func(v Value) { p.collectValue(t, a, v) })
+	ch.each(func(v Value) { p.collectValue(t, a, v, c.Verb == Create) })
 }
 
-func (p *prefetch) collectValue(t *meta.Type, a *meta.Attr, v Value) {
+// collectValue adds the data that one value of a relation needs. isNew is true if the command creates the asset.
+func (p *prefetch) collectValue(t *meta.Type, a *meta.Attr, v Value, isNew bool) {
 	if isName(v) {
 		for _, in := range names.SpacesOf(a) {
 			p.addName(nameKey{in, v.Text})
@@ -205,7 +206,7 @@ func (p *prefetch) collectValue(t *meta.Type, a *meta.Attr, v Value) {
 	}
 	back := a.Place.Kind == meta.InLinksBack
 	p.addReference(id, back || p.layout.follows(t, a))
-	if back {
+	if back && !isNew { // nothing refers to a new asset yet
 		p.reverseLinks[a.Place.Code] = append(p.reverseLinks[a.Place.Code], id)
 	}
 }

@@ -136,7 +136,7 @@ func (set *setter) addMember(ctx context.Context, w *row, a *meta.Attr, t target
 			return err
 		}
 	}
-	edges, err := set.loaded.edgesFrom(ctx, typ, from, relation)
+	edges, err := set.loaded.edgesTo(ctx, typ, from, relation, to)
 	if err != nil || edges.find(relation, to) != nil {
 		return err
 	}
