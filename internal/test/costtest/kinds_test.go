@@ -348,7 +348,7 @@ func (g *maker) upload() *request {
 func (g *maker) page() *request {
 	scope, story := one(g, g.w.oids["Scope"]), g.oid(nil)
 	paths := []string{
-		"/ui/projects", "/ui/project/" + scope, "/ui/project/" + scope + "/board", "/ui/project/" + scope + "/sprints", "/ui/project/" + scope + "/flow",
+		"/ui/projects", "/ui/project/" + scope, "/ui/project/" + scope + "/board", "/ui/project/" + scope + "/sprints", "/ui/project/" + scope + "/flow", "/ui/project/" + scope + "/proposals",
 		"/ui/members", "/ui/members/roles", "/ui/members/audit", "/ui/members/" + one(g, g.w.oids["Member"]), "/ui/model", "/ui/model/" + g.typ().Name,
 		"/ui/profile", "/ui/applications", "/ui/asset/" + story + "/totals", "/ui/console/names", "/ui/system", "/ui/webhooks", "/ui/webhooks/" + one(g, g.w.hooks), "/assetdetail.v1",
 	}

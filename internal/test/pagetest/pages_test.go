@@ -41,6 +41,7 @@ var pages = []shown{
 	{name: "sprint", path: "/alds/ui/project/{Scope}/sprint/{Timebox}"},
 	{name: "burndown", path: "/alds/ui/project/{Scope}/sprint/{Timebox}/burndown"},
 	{name: "flow", path: "/alds/ui/project/{Scope}/flow"},
+	{name: "proposals", path: "/alds/ui/project/{Scope}/proposals"},
 }
 
 // bytesAtMost is how many bytes a page may transfer with its styles and scripts.

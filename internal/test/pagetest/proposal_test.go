@@ -24,6 +24,11 @@ func TestProposal(t *testing.T) {
 	b := newTab(t, s.origin)
 	b.expect("409")
 	signIn(b, "admin", password)
+	b.open("/alds/ui/project/Scope:0/proposals")
+	b.screenshot("proposals")
+	if shown := b.text("main"); !strings.Contains(shown, "Split the payment") || !strings.Contains(shown, "Administrator") {
+		t.Errorf("the open proposals are %s", shown)
+	}
 	b.open(assetPage(kept.Proposal))
 	b.screenshot("proposal")
 	for _, want := range []string{"What it would change", "Pay by card", "Checkout", "new Story", "Pay by invoice", "before Pay by card", "Two ways to pay.", "Decline"} {
@@ -53,6 +58,10 @@ func TestProposal(t *testing.T) {
 	b.screenshot("proposal-applied")
 	if b.html() == "" || strings.Contains(b.html(), `action="/alds/ui/asset/`+kept.Proposal+`/apply"`) {
 		t.Error("it can be applied again")
+	}
+	b.open("/alds/ui/project/Scope:0/proposals")
+	if shown := b.text("main"); !strings.Contains(shown, "There are no open proposals.") {
+		t.Errorf("the open proposals are %s", shown)
 	}
 	b.open(assetPage(story))
 	if shown := b.text("main"); !strings.Contains(shown, "Checkout") {

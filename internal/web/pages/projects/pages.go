@@ -27,6 +27,7 @@ func Pages() ui.Set {
 			"GET /ui/project/{oid}/sprint/{timebox}/burndown": showBurndown,
 			"GET /ui/project/{oid}/flow":                      showFlow,
 			"GET /ui/project/{oid}/board":                     showBoard,
+			"GET /ui/project/{oid}/proposals":                 showProposals,
 			"POST /ui/project/{oid}/move":                     moveItem,
 		},
 		Templates: templateFiles,

@@ -11,7 +11,7 @@ import (
 type projectTab struct{ Path, Name string }
 
 // tabs are the views of a project. Path is appended to the path of the project.
-var tabs = []projectTab{{"", "Backlog"}, {"/board", "Board"}, {"/sprints", "Sprints"}, {"/flow", "Flow"}}
+var tabs = []projectTab{{"", "Backlog"}, {"/board", "Board"}, {"/sprints", "Sprints"}, {"/flow", "Flow"}, {"/proposals", "Proposals"}}
 
 // project is the data of a project that all its views show.
 type project struct {
