@@ -344,8 +344,8 @@ func (b bound) limit(c cost) int64 {
 // that is more than twice as fast.
 var bounds = []bound{
 	// The process releases most of these bytes at once, such as a search text that SQLite passes to a function for
-	// each row. "bytes held" limits the memory in use.
-	{"bytes allocated", func(c cost) int64 { return c.Allocated }, 2000, 8192 * mib, 0},
+	// each row, until a time limit ends the request. "bytes held" limits the memory in use.
+	{"bytes allocated", func(c cost) int64 { return c.Allocated }, 2000, 16384 * mib, 0},
 	{"bytes held", func(c cost) int64 { return c.peak }, 500, 300 * mib, 0},
 	{"microseconds of processor time", func(c cost) int64 { return c.Processor }, 50, 8_000_000, 0},
 	{"microseconds in which the writer was held", func(c cost) int64 { return c.Held }, 20, 3_000_000, 0},
