@@ -60,6 +60,11 @@ var cases = []struct {
 		http.StatusOK, "thousand steps of SQLite", 100_000, // once answered 500
 	},
 	{
+		commands("operations on a long text that fail, each of which kept the text", "role8",
+			dict{{"from", word("Story")}, {"filter", list{word("Name='long'")}}, {"page", dict{{"size", 1}}}, {"execute", dict{{"op", word("EpicToStory")}, {"list", many{160, dict{}, false}}}}}),
+		http.StatusOK, "bytes held", 100 * mib, // once 324 MiB, 2 MB for each command
+	},
+	{
 		&request{
 			kind: "new assets that refer to one asset, each of which read all references before it", who: "admin", method: "POST", path: "/api/asset", form: asJSON, writes: true,
 			body: many{400, dict{{"AssetType", word("BuildProject")}, {"Name", word("B")}, {"MentionedInExpressions", list{dict{{"from", word("Expression")}, {"page", dict{{"size", 1}}}}}}}, false},

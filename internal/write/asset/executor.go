@@ -50,7 +50,7 @@ func (x *executor) execute(ctx context.Context, commands []*Command) ([]Outcome,
 		if err := x.proceed(ctx); err != nil {
 			return nil, err
 		}
-		outcomes[i], c.outcome = o, o
+		outcomes[i], c.outcome = o, Outcome{Err: o.Err, Skipped: o.Skipped}
 	}
 	return outcomes, nil
 }
@@ -71,6 +71,7 @@ func (x *executor) executeOne(ctx context.Context, c *Command) Outcome {
 	}
 	if o.Err != nil {
 		x.changes.rollback()
+		o.about = nil // its texts may be long, and many commands may fail
 		return o
 	}
 	x.changes.commit()
