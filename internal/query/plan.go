@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
@@ -29,6 +31,11 @@ type Body struct {
 	Columns  []Column
 	Branches []*Branch
 	AtCell   int // index of the cell with the moment at which the branches of a row are read
+}
+
+// HasLongText reports whether a column of the statement has long texts.
+func (b *Body) HasLongText() bool {
+	return slices.ContainsFunc(b.Columns, func(c Column) bool { return c.Attr != nil && c.Attr.Kind == meta.LongText && c.Branch < 0 })
 }
 
 // Branch is the statement that reads a to-many column or a nested select, for a block of parents. A

@@ -64,6 +64,15 @@ func (s *Set) Truncate(n int) { s.Cells = s.Cells[:min(n, s.Len())*s.Width] }
 // ID returns the stored id of a row.
 func (s *Set) ID(row int32) int64 { return s.Cell(row, query.CellID).N }
 
+// Arrange puts the rows from first on into another order. order has their numbers in that order.
+func (s *Set) Arrange(first int, order []int32) {
+	cells := make([]value.Scalar, 0, len(order)*s.Width)
+	for _, row := range order {
+		cells = append(cells, s.Cells[int(row)*s.Width:(int(row)+1)*s.Width]...)
+	}
+	copy(s.Cells[first*s.Width:], cells)
+}
+
 // SortByID sorts the rows by their ids.
 func (s *Set) SortByID() {
 	rows := slices.Collect(slices.Chunk(s.Cells, max(s.Width, 1)))

@@ -67,10 +67,10 @@ type sharedBelow struct {
 func (x *executor) readBelow(ctx context.Context, s *encode.Set, b *query.Branch, ids, moments []int64) error {
 	below := x.belowOf(b)
 	if below == nil {
-		return x.readInto(ctx, s, x.w.Children(b, ids, moments))
+		return x.readChildren(ctx, s, b, ids, moments)
 	}
 	first := int32(s.Len())
-	if err := x.readInto(ctx, s, x.w.Children(below.without, ids, moments)); err != nil {
+	if err := x.readChildren(ctx, s, below.without, ids, moments); err != nil {
 		return err
 	}
 	var parents []int64
@@ -109,8 +109,10 @@ func (x *executor) belowOf(b *query.Branch) *sharedBelow {
 // readShared reads the shared cells of the rows below some parents.
 func (x *executor) readShared(ctx context.Context, b *query.Branch, below *sharedBelow, parents []int64) error {
 	slices.Sort(parents)
+	unsorted := *b
+	unsorted.Order = nil
 	for block := range slices.Chunk(slices.Compact(parents), db.MaxIn) {
-		s, err := x.read(ctx, x.w.Children(b, block, nil), &b.Body, len(b.Cells))
+		s, err := x.read(ctx, x.w.Children(&unsorted, block, nil), &b.Body, len(b.Cells))
 		if err != nil {
 			return err
 		}

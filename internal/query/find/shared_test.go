@@ -74,3 +74,37 @@ func TestSharedCells(t *testing.T) {
 		}
 	})
 }
+
+// TestLongTextsKeepTheirOrder checks the order of long texts below several parents. SQLite finds it without the texts.
+func TestLongTextsKeepTheirOrder(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t)
+		f.set("Scope:0", "Name=System")
+		f.set("Member:1100", "Name=A")
+		f.set("Member:1101", "Name=B")
+		f.set("Story:2000", "Name=S0; Scope=Scope:0; Description=zero; Owners=Member:1100,Member:1101")
+		f.set("Story:2001", "Name=S1; Scope=Scope:0; Description=one; Owners=Member:1101")
+		f.set("Story:2002", "Name=S2; Scope=Scope:0; Description=two; Owners=Member:1100")
+		f.write(d)
+		for _, c := range []struct {
+			item query.Item
+			want string
+		}{
+			{
+				query.Item{Text: query.Text{Text: "Owners.OwnedWorkitems.Description"}},
+				`[{"_oid":"Story:2000","Owners.OwnedWorkitems.Description":["zero","two","zero","one"]},{"_oid":"Story:2001","Owners.OwnedWorkitems.Description":["zero","one"]},{"_oid":"Story:2002","Owners.OwnedWorkitems.Description":["zero","two"]}]`,
+			},
+			{
+				query.Item{Sub: &query.Request{From: query.Text{Text: "Scope.Workitems"}, Select: items([]string{"Description"}), Sort: []query.Text{{Text: "-Name"}}}},
+				strings.ReplaceAll(`[{"_oid":"Story:2000",ROWS},{"_oid":"Story:2001",ROWS},{"_oid":"Story:2002",ROWS}]`, "ROWS",
+					`"Scope.Workitems":[{"_oid":"Story:2002","Description":"two"},{"_oid":"Story:2001","Description":"one"},{"_oid":"Story:2000","Description":"zero"}]`),
+			},
+		} {
+			r := query.Request{From: query.Text{Text: "Story"}, Select: []query.Item{c.item}}
+			got, err := New(d, f.m).Rows(context.Background(), nil, auth.System, r, nil)
+			if err != nil || string(got) != c.want {
+				t.Errorf("%s %v, want %s", got, err, c.want)
+			}
+		}
+	})
+}

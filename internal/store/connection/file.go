@@ -30,11 +30,10 @@ const (
 // busyWait limits how long a connection waits for a lock, in milliseconds.
 const busyWait = "busy_timeout(10000)"
 
-// Where a connection stores sort data and intermediate results.
-const (
-	inMemory = "temp_store(MEMORY)"
-	inFiles  = "temp_store(FILE)" // in temporary files if larger than a few MiB; one statement may need any amount
-)
+// inFiles makes a connection store sort data and intermediate results in temporary files if they are larger than the
+// page cache. One statement may need any amount: SQLite sorts rows with all their columns, also with long texts, and
+// fills gigabytes of memory within a second.
+const inFiles = "temp_store(FILE)"
 
 // pragmas returns the pragmas that all connections to a file have, followed by the given pragmas.
 func pragmas(more ...string) []string {
@@ -68,18 +67,13 @@ func NewFile(path string, copyAt, kept int) (*File, error) {
 
 // Writes opens the pool for writes. It has only one connection.
 func (f *File) Writes() (*sql.DB, error) {
-	return f.open("immediate", 1, inMemory, busyWait, writerCache,
+	return f.open("immediate", 1, inFiles, busyWait, writerCache,
 		fmt.Sprintf("wal_autocheckpoint(%d)", f.copyAt), fmt.Sprintf("journal_size_limit(%d)", f.kept))
 }
 
-// Reads opens a pool for reads. If long is true, large intermediate results are stored in temporary
-// files.
-func (f *File) Reads(conns int, long bool) (*sql.DB, error) {
-	between := inMemory
-	if long {
-		between = inFiles
-	}
-	return f.open("deferred", conns, between, busyWait, readerCache, "query_only(1)")
+// Reads opens a pool for reads.
+func (f *File) Reads(conns int) (*sql.DB, error) {
+	return f.open("deferred", conns, inFiles, busyWait, readerCache, "query_only(1)")
 }
 
 // Checkpoints opens a pool of one connection, which copies the write-ahead log into the database

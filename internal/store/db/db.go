@@ -184,16 +184,16 @@ func (d *DB) openSQLite(path string, conns int) error {
 	}
 	n := split(max(1, conns/5))
 	n.active = max(2, min(n.active, runtime.GOMAXPROCS(0))) // statements run on the processors of this process
-	read := func(conns int, long bool) *sql.DB {
+	read := func(conns int) *sql.DB {
 		if err != nil {
 			return nil
 		}
 		var pool *sql.DB
-		pool, err = file.Reads(conns, long)
+		pool, err = file.Reads(conns)
 		return pool
 	}
-	d.reader, d.lookups, d.health = read(n.reader, false), read(n.lookups, false), read(1, false)
-	d.reads = newReadPools(read(n.quick, false), read(n.long, true), n)
+	d.reader, d.lookups, d.health = read(n.reader), read(n.lookups), read(1)
+	d.reads = newReadPools(read(n.quick), read(n.long), n)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ type Dialect struct {
 	Returning   bool   // an UPDATE or INSERT with RETURNING returns rows
 	Unfolds     bool   // the server can read a List
 	QueriesInON bool   // the ON of a JOIN may contain sub-selects
+	SortsWhole  bool   // a sort holds rows in memory with all their columns, if they are long
 	TestsInON   bool   // a sub-select in the ON of a LEFT JOIN must not become a join, which would lose its conditions
 
 	ListsNamed   bool   // IN with a sub-select is faster than EXISTS, which tests every row, if the condition has an id
@@ -69,6 +70,7 @@ func sqliteDialect() *Dialect {
 		QueriesInON:  true,
 		Materialized: "MATERIALIZED ",
 		ListsNamed:   true,
+		SortsWhole:   true,
 		LikeFunction: "alds_like",
 		Unkeyed:      "+",
 	}
