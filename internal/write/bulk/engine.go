@@ -29,7 +29,7 @@ type Finder interface {
 const (
 	maxCommands = 100_000
 	maxAssets   = 100_000
-	maxShown    = 64 << 20
+	maxShown    = 32 << 20
 )
 
 // Engine executes bulk requests. It is safe for concurrent use.

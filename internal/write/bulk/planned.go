@@ -51,6 +51,7 @@ func (p *Planned) Carry(ctx context.Context, s *asset.Session, id string) (c Car
 	c.Answer, err = p.e.carryOut(ctx, s, p.who, p.p, res, func(steps []*step) error {
 		items, err := previewItems(steps, p.p.maxShown(p.e.MaxShown))
 		c.Commands = appendItems(items, nil)
+		res.maxShown = p.p.maxShown(p.e.MaxShown) - len(c.Commands)
 		return err
 	})
 	c.Failures, c.Failed = res.failures, res.failed

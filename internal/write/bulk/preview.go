@@ -110,7 +110,11 @@ func previewItems(steps []*step, limit int) ([]previewItem, error) {
 // appendItems returns the items as a JSON list, each with its first denial.
 func appendItems(items []previewItem, denials []denial) []byte {
 	first := deniedItems(items, denials)
-	b := []byte{'['}
+	size := 2
+	for _, it := range items {
+		size += len(it.text) + 2
+	}
+	b := append(make([]byte, 0, size), '[')
 	for i, it := range items {
 		if i > 0 {
 			b = append(b, ',')
