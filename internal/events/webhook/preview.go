@@ -179,11 +179,15 @@ func (x *previewer) match(ctx context.Context, tx *db.Tx, part []latest) error {
 }
 
 // versionsAt reads versions. It adds their memory to the reservation of ctx, until release is called.
+// Errors: change.ErrTooLarge if there is too little memory for several of them together.
 func versionsAt(ctx context.Context, tx *db.Tx, x *event.Index, at []change.At) (all []change.Version, release func(), err error) {
 	hold, taken := memory.From(ctx), int64(0)
 	all, err = x.Loader.VersionsAt(ctx, tx, at, func(bytes int64) error {
 		bytes *= 3 // for the version, the previous version, and the event made from both
 		if err := hold.Take(bytes); err != nil {
+			if len(at) > 1 {
+				return change.ErrTooLarge
+			}
 			return err
 		}
 		taken += bytes
