@@ -67,10 +67,10 @@ func (s *service) propose(stories []string) {
 	text := s.w.heavy[0]
 	for i, commands := range [][]attrs{
 		{{"from": "Story", "update": attrs{"Reference": "planned"}}},
-		{{"from": "Story", "update": attrs{"Estimate": 3}}},
+		{{"from": "Task", "update": attrs{"ToDo": 3}}},
 		{{"from": text, "update": attrs{"Description": attrs{"find": "aa", "replace": "ab"}}}},
 		{{"from": text, "update": attrs{"Description": attrs{"find": "aaa", "replace": "b"}}}},
-		{{"from": "Story", "filter": []string{"Name!='long'"}, "update": attrs{"Name": "planned", "Reference": "planned", "Description": attrs{"find": "a", "replace": "b"}}}},
+		{{"from": "Story", "filter": []string{"Name~='Story'"}, "update": attrs{"Name": "planned", "Reference": "planned", "Description": attrs{"find": "a", "replace": "b"}}}},
 		{{"from": stories[0], "update": attrs{"Name": "planned"}}},
 	} {
 		var planned struct{ Plan string }

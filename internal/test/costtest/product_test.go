@@ -10,6 +10,7 @@ var products = []func(*maker) *request{
 	(*maker).listsInTerms, (*maker).textsInTerms, (*maker).countsInTerms, (*maker).searches,
 	(*maker).listsOfArguments, (*maker).createsInUpdates, (*maker).valuesInUpdates, (*maker).queriesAsValues,
 	(*maker).otherEnds, (*maker).copies, (*maker).failures, (*maker).merges, (*maker).selects, (*maker).readsInWrites,
+	(*maker).siblings, (*maker).siblings,
 }
 
 func (g *maker) product() *request { return one(g, products)(g) }
@@ -359,4 +360,33 @@ func (g *maker) readsInWrites() *request {
 	a, _ := g.toMany(t)
 	d.set("update", dict{{a.Name, dict{{"add", q}}}})
 	return post("/api/asset", asJSON, list{made, d})
+}
+
+// siblings makes a query that reads texts of the siblings of many assets: each text is read for each of them.
+func (g *maker) siblings() *request {
+	d, _ := g.everyone()
+	if g.chance(50) {
+		d = dict{{"from", word("Story")}, {"where", dict{{"Scope", word(g.w.texts)}}}}
+	}
+	via := g.oneOf("Scope.Workitems Scope.Workitems:Story SecurityScope.Workitems Owners.OwnedWorkitems Super.Subs Parent.Children Dependencies.Dependants Links.Asset.Links")
+	if g.chance(20) {
+		via += "." + g.oneOf("Scope.Workitems Owners.OwnedWorkitems")
+	}
+	leaf := g.oneOf("Description Description Description Name Number Notes.Content TaggedWith")
+	inner := dict{{"from", word(via)}, {"select", list{word(leaf)}}}
+	if g.chance(50) {
+		inner.set("sort", list{word(g.oneOf("Name -Name Description -Number ID"))})
+	}
+	switch g.IntN(4) {
+	case 0:
+		d.set("group", list{inner})
+	case 1:
+		d.set("select", list{inner})
+	default:
+		d.set("select", list{word(via + "." + leaf)})
+	}
+	if g.chance(10) {
+		d.set("asof", word("All"))
+	}
+	return readOnly(post(g.oneOf("/query.v1 /query.v1 /api/asset"), g.jsonOrYAML(), d))
 }

@@ -35,6 +35,7 @@ type world struct {
 	hooks  []string
 	writes []string // ids of the requests that made the initial assets
 
+	texts     string   // Oid of a project with many stories, some of which have long texts
 	plans     []string // ids of plans of the administrator
 	proposals []string // Oids of proposals
 	kept      []string // ids of the plans of these proposals
@@ -204,6 +205,13 @@ func (s *service) fill() {
 			return attrs{"Name": "long", "Scope": project(i), "Description": text}
 		})...)
 	}
+	w.texts = s.create("Scope", 1, func(int) attrs { return attrs{"Name": "Texts", "Parent": "Scope:0", "BeginDate": "2026-01-01"} })[0]
+	for range 6 {
+		s.create("Story", 1, func(int) attrs {
+			return attrs{"Name": "text", "Scope": w.texts, "Description": strings.Repeat("a long text ", 300_000)}
+		})
+	}
+	s.create("Story", 60, func(i int) attrs { return attrs{"Name": fmt.Sprintf("short %d", i), "Scope": w.texts} })
 	s.create("Defect", 60, func(i int) attrs {
 		return attrs{"Name": fmt.Sprintf("Defect %d", i), "Scope": project(i), "AffectedPrimaryWorkitems": stories[:i%5]}
 	})
