@@ -11,12 +11,18 @@ import (
 
 // group is one asset with the rows or groups below it.
 type group struct {
-	of       version
-	head     []byte // the asset's own row, without its closing brace
-	kids     map[version]*group
-	missing  *group // the group of the rows that refer to no asset
-	children []byte // rows separated by commas, at the last level
+	of      version
+	head    []byte // the asset's own row, without its closing brace
+	kids    map[version]*group
+	missing *group  // the group of the rows that refer to no asset
+	rows    []int32 // indexes of the texts of the rows, at the last level
 }
+
+// rowRef is how many bytes a row takes in each of its groups, and rowText how many its text takes besides.
+const (
+	rowRef  = 8
+	rowText = 32
+)
 
 // grouped appends the JSON array of the groups, sorted by id. The group without an asset comes
 // first. The rows below a group are in the order of the query. A row that refers to several assets
@@ -24,6 +30,7 @@ type group struct {
 // Shape: [{"_oid":"NULL","Name":null,"_children":[{"_oid":"Story:1001"}]}].
 func (x *executor) grouped(ctx context.Context, e encode.Rows, w []byte) ([]byte, error) {
 	top := &group{}
+	var texts [][]byte // a row may be in many groups, and has one text
 	x.groupBytes, x.groupHeld = int64(len(w)), 0
 	e.Sink = x.counted(ctx, &x.groupBytes)
 	err := x.each(ctx, func(s *encode.Set, row int32) error {
@@ -40,24 +47,20 @@ func (x *executor) grouped(ctx context.Context, e encode.Rows, w []byte) ([]byte
 		}
 		e.Sink.Next = Piece // each row begins with an empty buffer
 		text := e.Row(nil, s, row)
-		if err := x.growGroups(ctx, e.Sink, len(text)*len(below)); err != nil {
+		x.groupHeld += int64(len(text) + rowText + rowRef*len(below))
+		if err := x.growGroups(ctx, e.Sink, (len(text)+1)*len(below)); err != nil {
 			return err
 		}
 		for _, g := range below {
-			if len(g.children) > 0 {
-				g.children = append(g.children, ',')
-			}
-			g.children = append(g.children, text...)
+			g.rows = append(g.rows, int32(len(texts))) //nolint:gosec // the memory of a request ends before
 		}
+		texts = append(texts, text)
 		return nil
 	})
-	if err == nil {
-		err = x.answer.grow(2*x.groupBytes + x.groupHeld) // the groups, and the answer made from them
-	}
 	if err != nil {
 		return w, err
 	}
-	w = top.list(w)
+	w = top.list(slices.Grow(w, int(x.groupBytes)), texts)
 	return w, x.check(ctx, int64(len(w)))
 }
 
@@ -93,8 +96,8 @@ func (x *executor) kidsOf(ctx context.Context, e encode.Rows, g *group, s *encod
 		k := g.kid(of)
 		if k.head == nil {
 			k.head = open(e.Row(nil, l.Set, r))
-			x.groupHeld += groupSize
-			if err := x.growGroups(ctx, e.Sink, len(k.head)); err != nil {
+			x.groupHeld += int64(groupSize + len(k.head))
+			if err := x.growGroups(ctx, e.Sink, len(k.head)+len(`,"_children":[]}`)); err != nil {
 				return nil, err
 			}
 		}
@@ -107,8 +110,8 @@ func (x *executor) kidsOf(ctx context.Context, e encode.Rows, g *group, s *encod
 	}
 	if g.missing == nil {
 		g.missing = &group{head: open(e.Missing(nil, &x.plan.Branches[branch].Body))}
-		x.groupHeld += groupSize
-		if err := x.growGroups(ctx, e.Sink, len(g.missing.head)); err != nil {
+		x.groupHeld += int64(groupSize + len(g.missing.head))
+		if err := x.growGroups(ctx, e.Sink, len(g.missing.head)+len(`,"_children":[]}`)); err != nil {
 			return nil, err
 		}
 	}
@@ -130,11 +133,17 @@ func (g *group) kid(of version) *group {
 	return k
 }
 
-// list appends the groups or rows below g as a JSON array.
-func (g *group) list(w []byte) []byte {
+// list appends the groups or rows below g as a JSON array. texts has the texts of all rows.
+func (g *group) list(w []byte, texts [][]byte) []byte {
 	w = append(w, '[')
 	if g.kids == nil && g.missing == nil {
-		return append(append(w, g.children...), ']')
+		for i, row := range g.rows {
+			if i > 0 {
+				w = append(w, ',')
+			}
+			w = append(w, texts[row]...)
+		}
+		return append(w, ']')
 	}
 	var kids []*group
 	if g.missing != nil {
@@ -152,7 +161,7 @@ func (g *group) list(w []byte) []byte {
 			w = append(w, ',')
 		}
 		w = append(append(w, k.head...), `,"_children":`...)
-		w = append(k.list(w), '}')
+		w = append(k.list(w, texts), '}')
 	}
 	return append(w, ']')
 }
