@@ -64,14 +64,14 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 	if err != nil {
 		return Term{}, err
 	}
-	decided := n > 1 && isOrder(t.Test)
+	ordered := n > 1 && isOrder(t.Test)
 	for _, v := range src.Values {
 		for i, text := range b.expand(v) {
 			bound, err := b.value(p, t.Test, text)
 			if err != nil {
 				return Term{}, err
 			}
-			bound.slot = b.slotOf(p, t.Test, v, i, bound, !decided)
+			bound.slot = b.slotOf(p, t.Test, v, i, bound, ordered)
 			t.Values = append(t.Values, bound)
 		}
 	}

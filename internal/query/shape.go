@@ -231,8 +231,9 @@ func (s *slots) ofFilter(t *Text) map[int]int {
 
 // slotOf records the use of a value and returns its slot. It returns 0 if the value must be the
 // same in all requests that share the plan. If v is a variable, nth is the index of the value in
-// this variable. alone is false if the plan depends on which of several values is the largest.
-func (b *binder) slotOf(p Path, test token.Test, v token.Value, nth int, bound Value, alone bool) Slot {
+// this variable. ordered is true if several values are compared by their order: the plan then has
+// only the value that decides, see deciding.
+func (b *binder) slotOf(p Path, test token.Test, v token.Value, nth int, bound Value, ordered bool) Slot {
 	if b.slots == nil || b.derivedDepth > 0 {
 		return 0
 	}
@@ -244,7 +245,7 @@ func (b *binder) slotOf(p Path, test token.Test, v token.Value, nth int, bound V
 	if !ok || v.Kind == token.Context {
 		return 0
 	}
-	u := use{value: n, path: p, test: test, was: bound, free: alone && isFree(p, bound)}
+	u := use{value: n, path: p, test: test, was: bound, free: !ordered && isFree(p, bound)}
 	b.slots.uses = append(b.slots.uses, u)
 	if !u.free {
 		return 0

@@ -18,7 +18,8 @@ type group struct {
 	rows    []int32 // indexes of the texts of the rows, at the last level
 }
 
-// rowRef is how many bytes a row takes in each of its groups, and rowText how many its text takes besides.
+// rowRef is how many bytes a row takes in each of its groups. rowText is how many bytes the text of a row takes besides
+// its length.
 const (
 	rowRef  = 8
 	rowText = 32

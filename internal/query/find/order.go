@@ -20,6 +20,7 @@ func (x *executor) readChildren(ctx context.Context, s *encode.Set, b *query.Bra
 	if b.Moment != nil {
 		width = query.CellParentMoment + 1
 	}
+	width = max(width, b.AtCell+1) // the moment at which the branches below a row are read
 	keys, rows := *b, *b
 	keys.Cells, rows.Order = b.Cells[:width], nil
 	sorted, err := x.read(ctx, x.w.Children(&keys, ids, moments), &b.Body, width)

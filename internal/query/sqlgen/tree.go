@@ -111,8 +111,8 @@ func (e *emitter) recursion(t *query.Table, g edge, name string) {
 	if t.Tree.Transitive {
 		e.write(step...)
 		e.write(g.overlap, " WHERE ")
-		// The assets of a step are found by those of the step before. SQLite would rather read all of the types: most
-		// assets have none above them, so it expects many below each.
+		// A step must find its assets by their reference to the assets before. Without the prefix SQLite reads all
+		// assets of the types: most of them refer to none, so it expects many that refer to the same one.
 		g.conds = strings.Replace(g.conds, "e.type IN", e.Dialect.Unkeyed+"e.type IN", 1)
 		e.edgeConds(g)
 	}

@@ -65,14 +65,10 @@ func (v *visitor) get(path string) string {
 // send sends the form of the console, and returns the part of the page that has the answer.
 func (v *visitor) send(path, request, action string, want int) string {
 	v.t.Helper()
-	csrf := regexp.MustCompile(`name="csrf" value="([^"]+)"`).FindStringSubmatch(v.get("/ui/console"))[1]
-	form := url.Values{"csrf": {csrf}, "request": {request}, "path": {path}, "action": {action}}
-	req, err := http.NewRequestWithContext(v.t.Context(), http.MethodPost, v.s.base+"/ui/console", strings.NewReader(form.Encode()))
-	if err != nil {
-		v.t.Fatal(err)
+	status, page := v.submit("/ui/console", url.Values{"request": {request}, "path": {path}, "action": {action}})
+	if status != want {
+		v.t.Fatalf("the console answers %d, want %d: %.2000s", status, want, page)
 	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	page := v.do(req, want)
 	begin, end := strings.Index(page, `<section id="answer"`), strings.Index(page, `<section aria-labelledby="more"`)
 	if begin < 0 || end < begin {
 		v.t.Fatalf("the page has no answer: %s", page)

@@ -19,9 +19,9 @@ func (l *loaded) edgesFrom(ctx context.Context, t *meta.Type, id int64, code int
 	return s, l.loadEdges(ctx, code, t.Code, []int64{id})
 }
 
-// edgesTo returns the edges that begin at the asset id. All of them that have a code and end at the asset to are
-// loaded. An asset that the batch creates has no stored edges, so nothing is read for it: many new assets may refer
-// to one asset, one command after the other.
+// edgesTo returns the edges that begin at the asset id. It loads at least those edges with a code that end at the
+// asset to. If the batch creates that asset, there are none, and nothing is read. So many new assets may refer to one
+// asset, and none of them reads the references of the others.
 func (l *loaded) edgesTo(ctx context.Context, t *meta.Type, id int64, code int, to int64) (*edgeSet, error) {
 	if w := l.rows[to]; w != nil && w.isNew {
 		return l.edgeSet(t.Code, id), nil

@@ -21,9 +21,8 @@ type proposal struct {
 	Oid    string `json:"_oid"`
 	Number string
 	Name   string
-	By     ui.Reference `json:"ProposedBy"`
-	Who    string       `json:"ProposedBy.Name"`
-	Made   time.Time    `json:"CreateDateUTC"`
+	Who    string    `json:"ProposedBy.Name"`
+	Made   time.Time `json:"CreateDateUTC"`
 }
 
 // showProposals serves GET ui/project/<oid>/proposals.
@@ -34,7 +33,7 @@ func showProposals(v *ui.Visit) error {
 	}
 	page := proposals{project: p}
 	err = v.API.Find([]ui.Query{{
-		"from": "Proposal", "select": []string{"Number", "Name", "ProposedBy", "ProposedBy.Name", "CreateDateUTC"}, "sort": []string{"-CreateDateUTC"},
+		"from": "Proposal", "select": []string{"Number", "Name", "ProposedBy.Name", "CreateDateUTC"}, "sort": []string{"-CreateDateUTC"},
 		"page":   map[string]int{"size": maxProposals + 1, "start": 0},
 		"filter": []string{within, "AssetState=$Open"}, "with": p.given("$Open", "Active"),
 	}}, &page.Proposals)
