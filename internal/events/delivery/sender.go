@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Schedule     []time.Duration // waits between attempts; there is one attempt more than entries
 	Slots        int             // maximum number of requests in flight
-	InFlight     int             // maximum number of requests in flight per subscription; 1 keeps the order
+	InFlight     int             // maximum number of requests in flight per subscription
 	AllowPrivate bool            // true: allow requests to loopback and private addresses
 	Timeout      time.Duration   // timeout of one request, including the answer
 	Connect      time.Duration   // timeout of the TCP connection, and also of the TLS handshake

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -372,7 +373,8 @@ func (s *sink) requests() int {
 	return len(s.bodies)
 }
 
-// sequence returns the sequenceIds of the received events, in the order of their arrival.
+// sequence returns the sequenceIds of the received events in ascending order, because events may
+// come out of order.
 func (s *sink) sequence() []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -381,7 +383,14 @@ func (s *sink) sequence() []int64 {
 		id, _ := e["sequenceId"].(float64)
 		all = append(all, int64(id))
 	}
+	slices.Sort(all)
 	return all
+}
+
+// eachOnce reports whether exactly n events came, each of them once.
+func (s *sink) eachOnce(n int) bool {
+	got := s.sequence()
+	return len(got) == n && len(slices.Compact(got)) == n
 }
 
 // fakeFinder evaluates only filters of the form Name='<value>'. For other filters, every asset
