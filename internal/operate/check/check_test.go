@@ -136,7 +136,9 @@ var corruptions = []damage{
 	{"a link with another type than its asset", `UPDATE asset_link SET from_type = 5 WHERE from_id = 1005 AND relation = 1`, "links: asset_link 1005", true},
 	{"a relation that the type does not have", `UPDATE asset_link SET relation = 18 WHERE from_id = 1011 AND relation = 5`, "links: asset_link 1011", false},
 	{"two values of a to-one relation", `INSERT INTO asset_link VALUES (4, 4, 1005, 1011, 1010, 9223372036854775807)`, "links: asset_link 1005", false},
-	{"a link that exists twice", `UPDATE asset_link SET until_moment = 9223372036854775807 WHERE from_id = 1005 AND relation = 1`, "links: asset_link 1005", true},
+	{"a link that exists twice", `INSERT INTO asset_link (relation, from_type, from_id, to_id, since_moment, until_moment)` +
+		` SELECT relation, from_type, from_id, to_id, since_moment + 1, until_moment FROM asset_link` +
+		` WHERE from_id = 1005 AND relation = 1 AND until_moment = 9223372036854775807`, "links: asset_link 1005", true},
 	{"a link that ended before it began", `UPDATE asset_link SET until_moment = since_moment WHERE from_id = 1011`, "links: asset_link 1011", false},
 	{"a version that does not count its link", `UPDATE asset_version SET linked = 0 WHERE id = 1011`, "number of links: asset_version 1011", true},
 	{"a required relation without a value", `DELETE FROM asset_link WHERE from_id = 1008 AND relation = 81`, "required links: asset 1008", false},

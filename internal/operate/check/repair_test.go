@@ -279,6 +279,24 @@ func TestRepairOfDoubles(t *testing.T) {
 	})
 }
 
+// TestRepairOfALinkThatDidNotEnd lets a link continue that had ended before the same link began again.
+// The repair cannot know when the first link ended. It makes one link of the two, and the finding of
+// the version that ended the first link remains.
+func TestRepairOfALinkThatDidNotEnd(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		fill(t, d)
+		exec(t, d, `UPDATE asset_link SET until_moment = 9223372036854775807 WHERE from_id = 1005 AND relation = 1`)
+		var mended []check.Finding
+		left, err := mending(&mended).Do(t.Context(), d, present)
+		if err != nil || len(mended) != 1 || len(left) != 1 {
+			t.Fatalf("%v fixed, %v left: %v", mended, left, err)
+		}
+		if text := left[0].String(); !strings.HasPrefix(text, "number of links: asset_version 1005") || !strings.Contains(text, "compare the asset with a backup") {
+			t.Error(text)
+		}
+	})
+}
+
 // TestRepairGoesOn interrupts a repair. Each transaction must be complete or have no effect, and
 // the repair must continue when it runs again. If rows that other rows are derived from cannot be
 // fixed, the repair must end without changes.
