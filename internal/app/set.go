@@ -61,7 +61,7 @@ func (s *service) newEngines(m *meta.Model) *engines {
 	if !s.role.HTTP && !s.role.works {
 		return e
 	}
-	e.assets = asset.New(s.DB, m, s.Auth, committed{s.client, s.feed}, s.component("asset"))
+	e.assets = asset.New(s.DB, m, s.Auth, committed{s.client, s.feed})
 	e.assets.Requests.Retention = s.cfg.IdempotencyKeep
 	e.assets.MaxWritten = max(asset.MaxWritten, 2*s.cfg.MaxBody)
 	e.assets.MaxAssets, e.assets.OnScopesHidden, e.assets.OnRolesChanged = s.cfg.MaxAssets, s.Auth.ScopesHidden, s.Auth.RolesChanged

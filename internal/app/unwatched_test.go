@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -111,7 +110,7 @@ func newWatched(t *testing.T, d *db.DB) *watched {
 		t.Fatal(err)
 	}
 	w := &watched{T: t, d: d, quiet: webhook.NewUnwatched(d)}
-	w.engine = asset.New(d, m, nil, w, slog.New(slog.DiscardHandler))
+	w.engine = asset.New(d, m, nil, w)
 	w.engine.Unwatched = w.quiet.Generation
 	w.hooks = webhook.New(d, m, webhook.Options{Find: find.New(d, m), Box: box, Public: "http://alds.test/alds"})
 	return w

@@ -79,7 +79,7 @@ func leaving(t *testing.T, d *db.DB, stories, size int) (s *activity.Service, pr
 		t.Fatal(err)
 	}
 	finder := find.New(d, model)
-	writer := rest.New(asset.New(d, model, nil, nil, nil), finder)
+	writer := rest.New(asset.New(d, model, nil, nil), finder)
 	write := func(w rest.Write) {
 		t.Helper()
 		if _, err := writer.Write(t.Context(), auth.System, w); err != nil {

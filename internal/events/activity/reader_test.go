@@ -29,7 +29,7 @@ func TestPatience(t *testing.T) {
 			t.Fatal(err)
 		}
 		finder := find.New(d, model)
-		writer := rest.New(asset.New(d, model, nil, nil, nil), finder)
+		writer := rest.New(asset.New(d, model, nil, nil), finder)
 		write := func(w rest.Write) {
 			t.Helper()
 			w.Type = "Story"

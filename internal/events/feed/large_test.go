@@ -28,7 +28,7 @@ func writeLarge(t *testing.T, d *db.DB, sizes []int) (moments []int64) {
 	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
-	writer := rest.New(asset.New(d, model, nil, nil, nil), find.New(d, model))
+	writer := rest.New(asset.New(d, model, nil, nil), find.New(d, model))
 	for i, n := range sizes {
 		_, err := writer.Write(t.Context(), auth.System, rest.Write{Type: "Story", Body: fmt.Appendf(nil,
 			`{"Attributes":{"Name":"S%d","Scope":"Scope:0","Description":"%s"}}`, i, strings.Repeat("x", n))})
@@ -88,7 +88,7 @@ func TestAPageOfLargeChangesEnds(t *testing.T) {
 func TestLargeTextsAreReplaced(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		want := writeLarge(t, d, slices.Repeat([]int{change.MaxBytes / 8}, 12))
-		writer := bulk.New(asset.New(d, meta.Default(), nil, nil, nil), find.New(d, meta.Default()))
+		writer := bulk.New(asset.New(d, meta.Default(), nil, nil), find.New(d, meta.Default()))
 		answer, err := writer.Run(t.Context(), auth.System, bulk.Request{Body: []byte(`{"from": "Story", "update": {"Description": "short"}}`)})
 		if err != nil || !bytes.Contains(answer, []byte(`"count":12`)) {
 			t.Fatalf("%s %v", answer, err)

@@ -71,7 +71,7 @@ func build(t *testing.T, d *db.DB) {
 	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
-	e := bulk.New(asset.New(d, model, logins{}, nil, nil), find.New(d, model))
+	e := bulk.New(asset.New(d, model, logins{}, nil), find.New(d, model))
 	for _, body := range history {
 		got, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(body)})
 		if err != nil {
@@ -292,7 +292,7 @@ func TestCustomAttributes(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		build(t, d)
 		m := extended(false, false)
-		e := bulk.New(asset.New(d, m, logins{}, nil, nil), find.New(d, m))
+		e := bulk.New(asset.New(d, m, logins{}, nil), find.New(d, m))
 		body := `{"AssetType": "Story", "Name": "C", "Scope": "Scope:0", "Custom_Text": "Σ", "Custom_Plain": "É", "Custom_Number": 2, "Custom_Friends": "Member:20"}`
 		if got, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(body)}); err != nil || !strings.Contains(string(got), `"commandFailures":{"commands":[],`) {
 			t.Fatalf("%s %v", got, err)
@@ -373,7 +373,7 @@ func damaged(t *testing.T, d *db.DB, rule string, statements ...string) string {
 func TestALongTextIsReadOnce(t *testing.T) {
 	d := testdb.SQLite(t)
 	build(t, d)
-	e := bulk.New(asset.New(d, model, logins{}, nil, nil), find.New(d, model))
+	e := bulk.New(asset.New(d, model, logins{}, nil), find.New(d, model))
 	changes := []string{`{"oid": "Scope:1001", "update": {"Description": "` + strings.Repeat("Ä long text. ", 80_000) + `"}}`}
 	for n := range 100 {
 		changes = append(changes, fmt.Sprintf(`{"oid": "Scope:1001", "update": {"Reference": "%d"}}`, n))

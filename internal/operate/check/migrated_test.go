@@ -20,7 +20,7 @@ import (
 func TestMigratedFromBefore(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		build(t, d)
-		e := bulk.New(asset.New(d, model, logins{}, nil, nil), find.New(d, model))
+		e := bulk.New(asset.New(d, model, logins{}, nil), find.New(d, model))
 		for _, body := range []string{
 			`{"from": "Timebox:1010", "execute": "Close"}`, `{"from": "Timebox:1010", "execute": "Delete"}`,
 			`{"oid": "Timebox:1010", "execute": "Undelete"}`, `{"from": "Timebox:1010", "update": {"Name": "later"}}`,

@@ -55,7 +55,7 @@ func each(t *testing.T, test func(s *site)) {
 			t.Fatal(err)
 		}
 		s := &site{T: t, d: d, contents: blob.New(d, blob.Options{Grace: time.Microsecond}), log: feed.NewLog(d, nil), finder: find.New(d, model)}
-		e := asset.New(d, model, nil, nil, nil)
+		e := asset.New(d, model, nil, nil)
 		e.Contents, e.MaxContent = s.contents, 1<<20
 		s.bulk = bulk.New(e, s.finder)
 		test(s)

@@ -31,7 +31,7 @@ func serve(t *testing.T, d *db.DB, m *meta.Model) *server {
 	if err := seed.Run(t.Context(), d, meta.Default()); err != nil {
 		t.Fatal(err)
 	}
-	s := &server{name: d.Dialect.Name, d: d, assets: asset.New(d, meta.Default(), nil, nil, nil)}
+	s := &server{name: d.Dialect.Name, d: d, assets: asset.New(d, meta.Default(), nil, nil)}
 	s.use(t, m)
 	return s
 }

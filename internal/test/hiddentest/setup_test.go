@@ -75,7 +75,7 @@ func (p *script) carryOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := bulk.New(asset.New(p.s.d, model, creds, nil, nil), find.New(p.s.d, model))
+	e := bulk.New(asset.New(p.s.d, model, creds, nil), find.New(p.s.d, model))
 	body, err := json.Marshal(append([]any{attrs{"config": []string{"import", "atomic"}}}, p.commands...))
 	if err != nil {
 		t.Fatal(err)

@@ -73,7 +73,7 @@ func setUp(t *testing.T, dialect string, grown bool) (*database, *bulk.Engine) {
 		t.Fatal(err)
 	}
 	b.actors = logins
-	assets := asset.New(b.d, model, usernames{}, nil, nil)
+	assets := asset.New(b.d, model, usernames{}, nil)
 	assets.OnScopesHidden, assets.OnRolesChanged = logins.ScopesHidden, logins.RolesChanged
 	e := bulk.New(assets, find.New(b.d, model))
 	if grown {

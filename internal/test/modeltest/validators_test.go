@@ -105,7 +105,7 @@ func newValidation(t *testing.T, d *db.DB) *validation {
 	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
-	v := &validation{T: t, d: d, assets: asset.New(d, model, usernames{}, nil, nil), finder: find.New(d, model)}
+	v := &validation{T: t, d: d, assets: asset.New(d, model, usernames{}, nil), finder: find.New(d, model)}
 	e := bulk.New(v.assets, v.finder)
 	for _, body := range append(slices.Clone(prepared), v.oneOfEach()) {
 		got, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(body)})

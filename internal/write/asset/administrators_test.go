@@ -124,7 +124,7 @@ func (r refusing) Set(context.Context, *db.Tx, int64, *string, *string) error {
 func TestPasswordsOfASecondTryCountOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		member := w.member()
-		e := asset.New(w.d, model, refusing{refused: new(bool)}, nil, nil)
+		e := asset.New(w.d, model, refusing{refused: new(bool)}, nil)
 		text := func(s string) []asset.Value { return []asset.Value{{Kind: asset.Text, Text: s}} }
 		var commands []*asset.Command
 		for range asset.MaxOwnPasswords {

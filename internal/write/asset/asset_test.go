@@ -82,7 +82,7 @@ func newHarness(t testing.TB, d *db.DB) *harness {
 		` SELECT id, 'admin', 'admin', 1, 0 FROM asset WHERE id = 20 AND NOT EXISTS (SELECT 1 FROM credential WHERE member_id = 20)`); err != nil {
 		t.Fatal(err)
 	}
-	return &harness{t: t, d: d, e: asset.New(d, model, logins{}, nil, nil)}
+	return &harness{t: t, d: d, e: asset.New(d, model, logins{}, nil)}
 }
 
 // each runs a test on every database.

@@ -3,7 +3,6 @@ package asset
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 
@@ -74,7 +73,6 @@ type Engine struct {
 	secrets    map[string]bool // key: name of an attribute that is a secret
 	creds      Credentials
 	listener   CommitListener
-	log        *slog.Logger
 	ids        *sequence.Block // allocates ids of assets
 	audits     *audit.Log
 	allocator  *sequence.Allocator
@@ -83,13 +81,13 @@ type Engine struct {
 
 // New returns the write engine on d. If creds is nil, members have no logins. If the listener
 // changes is nil, commits are not reported.
-func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener, log *slog.Logger) *Engine {
+func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener) *Engine {
 	return &Engine{
 		Requests: requests.New(d),
 		Contents: blob.New(d, blob.Options{}), MaxWritten: MaxWritten,
 
 		db: d, model: m, layout: newLayout(m, 0, d.Dialect), secrets: secretNames(m),
-		creds: creds, listener: changes, log: log,
+		creds: creds, listener: changes,
 		ids:       sequence.NewBlock("id", 1000),
 		audits:    audit.New(d),
 		allocator: sequence.New(d),

@@ -196,7 +196,7 @@ func TestConcurrentRanks(t *testing.T) {
 			commands = append(commands, story(fmt.Sprint("s", i)))
 		}
 		s := w.must(commands...)
-		other := &harness{t: t, d: w.d, e: asset.New(w.d, model, logins{}, nil, nil)} // like another process
+		other := &harness{t: t, d: w.d, e: asset.New(w.d, model, logins{}, nil)} // like another process
 		for range 4 {
 			var wait sync.WaitGroup
 			for k, on := range []*harness{w, other} {

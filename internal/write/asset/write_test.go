@@ -247,7 +247,7 @@ func TestFailingRequestLeavesNothing(t *testing.T) {
 // reserved the ids was rolled back.
 func TestIDsAfterARequestThatFailed(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
-		other := &harness{t: t, d: w.d, e: asset.New(w.d, model, logins{}, nil, nil)}
+		other := &harness{t: t, d: w.d, e: asset.New(w.d, model, logins{}, nil)}
 		broken := errors.New("broken")
 		seen := map[string]bool{}
 		for _, h := range []*harness{w, other, w, other} {

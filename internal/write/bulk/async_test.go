@@ -291,7 +291,7 @@ func newStall(t testing.TB, d *db.DB) (stall, *bulk.Async) {
 	t.Helper()
 	model := meta.Default()
 	s := stall{find.New(d, model), make(chan struct{}, 1), make(chan struct{})}
-	e := bulk.New(asset.New(d, model, nil, nil, nil), s)
+	e := bulk.New(asset.New(d, model, nil, nil), s)
 	return s, bulk.NewAsync(e, members{}, nil, slog.New(slog.DiscardHandler))
 }
 

@@ -62,7 +62,7 @@ func engine(t testing.TB, d *db.DB) *bulk.Engine {
 	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
-	return bulk.New(asset.New(d, model, nil, nil, nil), find.New(d, model))
+	return bulk.New(asset.New(d, model, nil, nil), find.New(d, model))
 }
 
 func runCase(t *testing.T, d *db.DB, file string) {

@@ -52,7 +52,7 @@ func TestLimits(t *testing.T) {
 // that no command names. A request that exceeds a limit writes nothing.
 func TestReach(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		assets := asset.New(d, meta.Default(), nil, nil, nil)
+		assets := asset.New(d, meta.Default(), nil, nil)
 		if err := seed.Run(t.Context(), d, meta.Default()); err != nil {
 			t.Fatal(err)
 		}

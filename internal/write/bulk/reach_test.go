@@ -21,7 +21,7 @@ func TestReachIsBounded(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		engine(t, d) // engine seeds the database
 		model := meta.Default()
-		assets := asset.New(d, model, nil, nil, nil)
+		assets := asset.New(d, model, nil, nil)
 		e := bulk.New(assets, find.New(d, model))
 		e.MaxAssets, assets.MaxAssets = 12, 12
 		story := func(tasks int) string {

@@ -65,7 +65,7 @@ func TestOldPasswordsAreNotShown(t *testing.T) {
 	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
-	e := bulk.New(asset.New(d, model, &vault{d: d, stored: map[int64]string{}}, nil, nil), find.New(d, model))
+	e := bulk.New(asset.New(d, model, &vault{d: d, stored: map[int64]string{}}, nil), find.New(d, model))
 	for _, command := range []string{
 		`{"from":"Member:20","update":{"OldPassword":"hush"}}`,
 		`{"from":"Member","where":{"Name":"Administrator"},"update":{"OldPassword":"hush"}}`,
@@ -91,7 +91,7 @@ func TestHashesOfPasswordsAreSlow(t *testing.T) {
 	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
-	assets := asset.New(d, model, &vault{d: d, stored: map[int64]string{}}, nil, nil)
+	assets := asset.New(d, model, &vault{d: d, stored: map[int64]string{}}, nil)
 	e := bulk.New(assets, find.New(d, model))
 	later := bulk.NewAsync(e, members{}, nil, slog.New(slog.DiscardHandler))
 	for i, c := range []struct {
@@ -132,7 +132,7 @@ func TestFewPasswordsAreHashedForMembers(t *testing.T) {
 	for _, command := range []string{`{"from":"Member:20","update":{"Password":"x"}}`, `{"AssetType":"Member","Name":"N","Nickname":"N","DefaultRole":"Role:4","Username":"n","Password":"x"}`, `{"from":"Member:20","update":{"Password":{"add":["x"],"remove":[]}}}`} {
 		for _, preview := range []bool{false, true} {
 			v := &vault{d: d, stored: map[int64]string{}}
-			e := bulk.New(asset.New(d, model, v, nil, nil), find.New(d, model))
+			e := bulk.New(asset.New(d, model, v, nil), find.New(d, model))
 			body := "[" + command + strings.Repeat(","+command, 99) + "]"
 			b, err := e.Run(t.Context(), auth.Actor{Member: 4711}, bulk.Request{Body: []byte(body), Preview: preview})
 			if err != nil || v.sealed > asset.MaxOwnPasswords || len(v.stored) > 0 {
@@ -150,7 +150,7 @@ func TestPasswordsAreSealedBeforeTheTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := &vault{d: d, stored: map[int64]string{}}
-	assets := asset.New(d, model, v, nil, nil)
+	assets := asset.New(d, model, v, nil)
 	e := bulk.New(assets, find.New(d, model))
 	const who = `"AssetType":"Member","Name":"N","Nickname":"N","DefaultRole":"Role:4"`
 	run(t, e, `{`+who+`,"Username":"a","Password":"one"}`, false)

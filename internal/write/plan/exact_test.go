@@ -130,7 +130,7 @@ func TestOtherTokens(t *testing.T) {
 func TestAnotherProcess(t *testing.T) {
 	each(t, func(w *world) {
 		other, m := *w, meta.Default()
-		assets := asset.New(w.d, m, nil, nil, nil)
+		assets := asset.New(w.d, m, nil, nil)
 		other.bulk = bulk.New(assets, find.New(w.d, m))
 		other.plan = plan.New(assets, other.bulk, undo.New(assets))
 		w.make("c", "Story", `"Scope":"Scope:0"`)

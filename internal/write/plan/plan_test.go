@@ -48,7 +48,7 @@ func each(t *testing.T, test func(w *world)) {
 		if err := seed.Run(t.Context(), d, m); err != nil {
 			t.Fatal(err)
 		}
-		assets := asset.New(d, m, nil, nil, nil)
+		assets := asset.New(d, m, nil, nil)
 		w.bulk = bulk.New(assets, find.New(d, m))
 		w.plan = plan.New(assets, w.bulk, undo.New(assets))
 		test(w)

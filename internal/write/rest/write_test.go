@@ -26,7 +26,7 @@ func engine(t *testing.T, d *db.DB) *rest.Engine {
 	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
-	return rest.New(asset.New(d, model, nil, nil, nil), find.New(d, model))
+	return rest.New(asset.New(d, model, nil, nil), find.New(d, model))
 }
 
 // versions returns the number of versions of all assets. A refused write adds no version.

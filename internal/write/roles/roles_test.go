@@ -36,7 +36,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, e: asset.New(d, model, nil, nil, nil), Service: roles.New(d, model, find.New(d, model))}
+	w := &world{t: t, e: asset.New(d, model, nil, nil), Service: roles.New(d, model, find.New(d, model))}
 	w.do(
 		w.create("Scope", "Name", "A", "Parent", "Scope:0", "BeginDate", "2026-01-01"), // Scope:1001
 		w.create("Scope", "Name", "B", "Parent", "Scope:0", "BeginDate", "2026-01-01"), // Scope:1002

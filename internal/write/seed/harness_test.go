@@ -30,7 +30,7 @@ type harness struct {
 
 func newHarness(t *testing.T, d *db.DB) *harness {
 	t.Helper()
-	return &harness{t: t, d: d, e: asset.New(d, model, nil, nil, nil)}
+	return &harness{t: t, d: d, e: asset.New(d, model, nil, nil)}
 }
 
 // seed runs Run with a model.

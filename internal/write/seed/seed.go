@@ -14,7 +14,7 @@ import (
 // model; each is a separate write. It does not undo changes that members have made. A second call
 // changes nothing.
 func Run(ctx context.Context, d *db.DB, m *meta.Model) error {
-	e := asset.New(d, m, nil, nil, nil)
+	e := asset.New(d, m, nil, nil)
 	if err := insertMissing(ctx, e); err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
-	e := asset.New(d, model, nil, nil, nil)
+	e := asset.New(d, model, nil, nil)
 	text := func(all ...string) (values []asset.Value) {
 		for _, s := range all {
 			values = append(values, asset.Value{Kind: asset.Text, Text: s})

@@ -235,7 +235,7 @@ func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *str
 }
 
 func (w *world) withLogins() {
-	w.assets = asset.New(w.d, w.model, logins{}, nil, nil)
+	w.assets = asset.New(w.d, w.model, logins{}, nil)
 	w.bulk, w.undo = bulk.New(w.assets, find.New(w.d, w.model)), undo.New(w.assets)
 }
 

@@ -44,7 +44,7 @@ func newWorld(t testing.TB, d *db.DB) *world {
 	if err := seed.Run(t.Context(), d, w.model); err != nil {
 		t.Fatal(err)
 	}
-	w.assets = asset.New(d, w.model, nil, nil, nil)
+	w.assets = asset.New(d, w.model, nil, nil)
 	w.bulk, w.undo = bulk.New(w.assets, find.New(d, w.model)), undo.New(w.assets)
 	return w
 }
