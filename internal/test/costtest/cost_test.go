@@ -351,7 +351,7 @@ var bounds = []bound{
 	{"microseconds in which the writer was held", func(c cost) int64 { return c.Held }, 20, 3_000_000, 0},
 	{"statements", func(c cost) int64 { return c.Statements }, 1, 30_000, 0},
 	{"thousand steps of SQLite", func(c cost) int64 { return c.Steps }, 1, 600_000, 0},
-	{"rows read", func(c cost) int64 { return c.Read }, 10, 300_000, 10},
+	{"rows read", func(c cost) int64 { return c.Read }, 10, 600_000, 10},
 	{"rows written", func(c cost) int64 { return c.Written }, 1, 30_000, 0},
 	{"thousand steps of SQLite in which the writer was held", func(c cost) int64 { return c.HeldSteps }, 1, 250_000, 0},
 	{"thousand steps of SQLite in turns that another's write waited for", func(c cost) int64 { return c.write }, 1, 250_000, 0},

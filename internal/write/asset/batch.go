@@ -41,12 +41,13 @@ func (s *Session) run(ctx context.Context, commands []*Command) ([]Outcome, erro
 			return nil, err
 		}
 		outcomes = append(outcomes, done...)
-		commands = commands[n:]
+		commands = commands[len(done):]
 	}
 	return outcomes, nil
 }
 
-// runBatch executes commands together. If the commands need too many assets or too much text
+// runBatch executes commands together. It returns the outcomes of the first commands. These are all
+// commands, unless one of them has changed what the caller sees; see execute. If the commands need too many assets or too much text
 // (errSplit), runBatch executes them again in two halves. If the database refuses a value, such
 // as a duplicate username, runBatch executes the commands one by one, so that only the command
 // with that value fails.
@@ -73,17 +74,18 @@ func (s *Session) runBatch(ctx context.Context, commands []*Command) ([]Outcome,
 // runParts executes commands in batches of at most size commands.
 func (s *Session) runParts(ctx context.Context, commands []*Command, size int) ([]Outcome, error) {
 	outcomes := make([]Outcome, 0, len(commands))
-	for part := range slices.Chunk(commands, size) {
-		done, err := s.runBatch(ctx, part)
+	for len(commands) > 0 {
+		done, err := s.runBatch(ctx, commands[:min(size, len(commands))])
 		if err != nil {
 			return nil, err
 		}
 		outcomes = append(outcomes, done...)
+		commands = commands[len(done):]
 	}
 	return outcomes, nil
 }
 
-// attempt executes commands once. guarded is true if the changes were written under a savepoint.
+// attempt executes commands once, as many as execute does. guarded is true if the changes were written under a savepoint.
 // A savepoint is used if the database may refuse a value that cannot be checked in memory.
 func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []Outcome, guarded bool, err error) {
 	resetHandles(commands)
@@ -143,10 +145,10 @@ func (s *Session) refusal(c *Command, err error) error {
 }
 
 // batchLen returns how many of the first commands can run together. The batch ends before a
-// command that must read the changes of an earlier command from the database. It ends after a
-// command that may change which assets the caller sees.
+// command that must read the changes of an earlier command from the database. It ends after
+// seenAtOnce commands that may change which assets the caller sees.
 func (s *Session) batchLen(commands []*Command) int {
-	changed := map[*meta.Type]bool{}
+	changed, decide := map[*meta.Type]bool{}, 0
 	first := batchKey(s.typeOf(commands[0]), commands[0])
 	for i, c := range commands {
 		t := s.typeOf(c)
@@ -157,7 +159,9 @@ func (s *Session) batchLen(commands []*Command) int {
 			return 1
 		}
 		if s.changesSeen(c) {
-			return i + 1
+			if decide++; decide >= max(1, s.seenAtOnce) {
+				return i + 1
+			}
 		}
 		changed[t] = true
 	}

@@ -38,11 +38,14 @@ func (s *Session) newExecutor() *executor {
 	return x
 }
 
-// execute executes every command in memory.
+// execute executes commands in memory and returns their outcomes. It ends after a command that may have
+// changed which assets the caller sees, because later commands must read that from the database.
 // Errors: those that end the whole request.
 func (x *executor) execute(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(commands))
+	decides := false
 	for i, c := range commands {
+		before := len(x.changes.versions)
 		o := x.executeOne(ctx, c)
 		if o.Err != nil && !isCommands(o.Err) {
 			return nil, o.Err
@@ -51,6 +54,16 @@ func (x *executor) execute(ctx context.Context, commands []*Command) ([]Outcome,
 			return nil, err
 		}
 		outcomes[i], c.outcome = o, Outcome{Err: o.Err, Skipped: o.Skipped}
+		if x.s.changesSeen(c) {
+			if len(x.changes.versions) > before {
+				x.s.seenAtOnce = 1
+				return outcomes[:i+1], nil
+			}
+			decides = true
+		}
+	}
+	if decides {
+		x.s.seenAtOnce = min(2*max(1, x.s.seenAtOnce), MaxBatch)
 	}
 	return outcomes, nil
 }

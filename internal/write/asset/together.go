@@ -25,6 +25,10 @@ type effects struct {
 	recorded     []recorded // see RecordEffect; only appended to, so that a clone shares it
 	recordedSize int        // bytes of the texts in recorded
 
+	// seenAtOnce is the maximum number of commands in a batch that may change which assets the caller sees;
+	// 0 means 1. It doubles with each batch in which none of them does, and is 1 after one that does.
+	seenAtOnce int
+
 	ownSealed             int  // number of passwords hashed in the transaction; see MaxOwnPasswords
 	administratorsChanged bool // true if a member may have lost the right to administer the system
 }
