@@ -149,7 +149,7 @@ func TestCrossSiteWrites(t *testing.T) {
 				req.Header.Set(name, value)
 			}
 		}
-		resp, err := a.app.Test(req)
+		resp, err := a.app.Test(req, -1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func TestHostsOfLoopback(t *testing.T) {
 		for _, r := range []*http.Request{httptest.NewRequest(http.MethodPost, "/alds/api/asset", strings.NewReader("{}")), httptest.NewRequest(http.MethodGet, "/alds/rest-1.v1/Data/Story", nil)} {
 			r.Host = host
 			r.SetBasicAuth("admin", "a:b")
-			resp, err := a.app.Test(r)
+			resp, err := a.app.Test(r, -1)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -258,7 +258,7 @@ func TestPagesOfOneMember(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Cookie", c.cookie)
-		resp, err := a.app.Test(r)
+		resp, err := a.app.Test(r, -1)
 		if err != nil {
 			t.Fatal(err)
 		}

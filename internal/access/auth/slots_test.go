@@ -174,6 +174,7 @@ func TestAWrongPasswordIsAnsweredLikeAnUnknownName(t *testing.T) {
 	w.member(20, 64, 1)
 	w.mustSet(20, "admin", "secret")
 	w.s.slots = newHashSlots(2, time.Now)
+	w.s.slots.wait = time.Minute
 	// All slots for unknown usernames are occupied.
 	first := &waiter{queue: unknownQueue}
 	if err := w.s.slots.acquire(t.Context(), first); err != nil {

@@ -26,7 +26,7 @@ func TestATestEventIsMarked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.eventually(w, "the test event", func() bool { return s.requests() == 1 })
+		f.eventually(w, "the test event", func() bool { return len(s.sequence()) == 1 })
 		event := s.events[0]
 		by, _ := event["instigator"].(map[string]any)
 		if event["eventType"] != "Test" || event["webhookId"] != "mine" || by["_oid"] != "Member:20" || by["name"] != "Ann" {

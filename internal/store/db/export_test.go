@@ -65,6 +65,9 @@ var ErrStalled = errStalled
 // EndStalledReadersAtOnce ends a read that waits for its client as soon as another read is queued.
 func (d *DB) EndStalledReadersAtOnce() { d.reads.stall = time.Millisecond }
 
+// KeepStalledReaders lets reads wait for their clients as long as they want.
+func (d *DB) KeepStalledReaders() { d.reads.stall = time.Hour }
+
 // SetEngine sets the variables from which the handle derives the kind of its server; nil: unknown.
 func (d *DB) SetEngine(variables map[string]string) {
 	if variables == nil {

@@ -167,6 +167,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 // continue.
 func TestLongReadsOfOneMember(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		d.KeepStalledReaders()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		pools := d.Pools()

@@ -61,6 +61,9 @@ func TestFuzzRequests(t *testing.T) {
 				t.Run(strconv.FormatUint(sites, 10), func(t *testing.T) { f.on(t, dialect, seed+sites, min(perSite, time.Until(end))) })
 			}
 			t.Logf("%d requests to %d installations", f.sent.Load(), sites)
+			if f.sent.Load() == 0 {
+				t.Error("no request was sent")
+			}
 			f.seen.only(t, 200, 202, 302, 303, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 429, 431, 501, 503, noAnswer)
 		})
 	}
@@ -84,7 +87,8 @@ func (f *fuzzing) on(t *testing.T, dialect string, seed uint64, lasting time.Dur
 	working.Wait()
 	s.proc.MustRun()
 	for line := range strings.Lines(s.log.String()) {
-		if strings.Contains(line, "panic") || strings.Contains(line, `"level":"ERROR"`) && !strings.Contains(line, "context ") {
+		late := strings.Contains(line, "context ") || strings.Contains(line, "i/o timeout") // on a busy machine
+		if strings.Contains(line, "panic") || strings.Contains(line, `"level":"ERROR"`) && !late {
 			t.Errorf("logged: %.2000s", line)
 			break
 		}

@@ -64,6 +64,10 @@ func (s *site) mustLogIn(t *testing.T, c *http.Client, name string) {
 	t.Helper()
 	before, began := s.metric(t, hashes), time.Now()
 	status, answer, err := s.ask(t.Context(), c, name+":"+passwordOf(name), http.MethodPost, "/query.v1", []byte(cheapest))
+	for try := 1; testing.Short() && err == nil && status == http.StatusTooManyRequests && try < 5; try++ {
+		before = s.metric(t, hashes) // on a busy machine a check may take so long that the login is refused
+		status, answer, err = s.ask(t.Context(), c, name+":"+passwordOf(name), http.MethodPost, "/query.v1", []byte(cheapest))
+	}
 	took := time.Since(began)
 	checked := s.metric(t, hashes) - before
 	t.Logf("%s: %v passwords were checked meanwhile", name, checked)

