@@ -346,16 +346,16 @@ var bounds = []bound{
 	// The process releases most of these bytes at once, such as a search text that SQLite passes to a function for
 	// each row, until a time limit ends the request. "bytes held" limits the memory in use.
 	{"bytes allocated", func(c cost) int64 { return c.Allocated }, 2000, 16384 * mib, 0},
-	{"bytes held", func(c cost) int64 { return c.peak }, 500, 300 * mib, 0},
+	{"bytes held", func(c cost) int64 { return c.peak }, 500, 320 * mib, 0},
 	{"microseconds of processor time", func(c cost) int64 { return c.Processor }, 50, 8_000_000, 0},
-	{"microseconds in which the writer was held", func(c cost) int64 { return c.Held }, 20, 3_000_000, 0},
+	{"microseconds in which the writer was held", func(c cost) int64 { return c.Held }, 20, 4_000_000, 0},
 	{"statements", func(c cost) int64 { return c.Statements }, 1, 30_000, 0},
 	{"thousand steps of SQLite", func(c cost) int64 { return c.Steps }, 1, 600_000, 0},
 	{"rows read", func(c cost) int64 { return c.Read }, 10, 600_000, 10},
 	{"rows written", func(c cost) int64 { return c.Written }, 1, 30_000, 0},
 	{"thousand steps of SQLite in which the writer was held", func(c cost) int64 { return c.HeldSteps }, 1, 250_000, 0},
 	{"thousand steps of SQLite in turns that another's write waited for", func(c cost) int64 { return c.write }, 1, 250_000, 0},
-	{"turns of others that another's write waited for", func(c cost) int64 { return c.turns }, 0, 20, 0},
+	{"turns of others that another's write waited for", func(c cost) int64 { return c.turns }, 0, 40, 0},
 	{"thousand steps of SQLite while another's read waited", func(c cost) int64 { return c.read }, 0, 30_000, 0},
 }
 
