@@ -36,14 +36,14 @@ func Bind(m *meta.Model, r Request) (Bound, error) {
 // parameter on, like a token in the key select.
 // Errors: fault.Invalid with the interface's messages.
 func BindToken(m *meta.Model, on *meta.Type, text string) (Path, error) {
-	b := binder{m: m, terms: new(int), values: new(int), text: new(int), row: on}
+	b := binder{m: m, terms: new(int), values: new(int), given: new(int), text: new(int), row: on}
 	return b.token(on, Text{Text: text})
 }
 
 // bind does what Bind does. If slots is not nil, the values of r that may differ between requests
 // of the same shape become slots.
 func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
-	b := binder{m: m, with: variables(r.With), alias: r.Alias, rest: r.Rest, terms: new(int), values: new(int), text: new(int), slots: slots}
+	b := binder{m: m, with: variables(r.With), alias: r.Alias, rest: r.Rest, terms: new(int), values: new(int), given: new(int), text: new(int), slots: slots}
 	q, err := b.source(r.From)
 	if err != nil {
 		return Bound{}, err
@@ -78,6 +78,7 @@ type binder struct {
 	nested        int         // number of selects around this level
 	terms         *int        // comparisons bound so far
 	values        *int        // values bound so far
+	given         *int        // bytes of the values of all comparisons so far; equal values count each time
 	text          *int        // bytes of the texts of all values bound so far
 	derivedDepth  int         // number of derived attributes around the current attribute
 	row           *meta.Type  // the type of the rows of this level

@@ -86,14 +86,18 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 }
 
 // countValues returns the number of values of a comparison, or an error if the comparison or the
-// whole query has too many. It runs before any value is bound, because a variable with many values
+// whole query has too many, or too many bytes of them. It runs before any value is bound, because a variable with many values
 // may be used many times, and each use binds all of them again.
 func (b *binder) countValues(src token.Term) (n int, err error) {
 	for _, v := range src.Values {
-		if v.Kind == token.Var {
-			n += len(b.with[v.Text])
-		} else {
+		if v.Kind != token.Var {
 			n++
+			*b.given += len(v.Text)
+			continue
+		}
+		n += len(b.with[v.Text])
+		for _, text := range b.with[v.Text] {
+			*b.given += len(text)
 		}
 	}
 	if n > token.MaxValues {
@@ -101,6 +105,9 @@ func (b *binder) countValues(src token.Term) (n int, err error) {
 	}
 	if *b.values += n; *b.values > MaxValues {
 		return n, tooMany(src.At, "values in one query", MaxValues)
+	}
+	if *b.given > MaxText {
+		return n, tooMany(src.At, "bytes of text to compare with", MaxText)
 	}
 	return n, nil
 }

@@ -94,7 +94,7 @@ func (b *binder) nestedSelect(on *meta.Type, r Request) (BoundColumn, error) {
 	}
 	last := &via.Steps[len(via.Steps)-1]
 	sub := Bound{Type: last.To, Only: last.Only, Via: via}
-	inner := binder{m: b.m, with: b.with, alias: b.alias, nested: b.nested + 1, terms: b.terms, values: b.values, text: b.text, slots: b.slots}
+	inner := binder{m: b.m, with: b.with, alias: b.alias, nested: b.nested + 1, terms: b.terms, values: b.values, given: b.given, text: b.text, slots: b.slots}
 	if err := inner.fill(&sub, r); err != nil {
 		return BoundColumn{}, err
 	}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestLimitsAreNamed(t *testing.T) {
 		"too many hops: the limit is 16":                               {Select: items(strings.Repeat("SplitFrom.", 17) + "Name")},
 		"too many values in one query: the limit is 200000":            {Filter: many(21, "Name=$x"), With: map[string][]string{"x": make([]string, 10_000)}},
 		"too many values in a list: the limit is 10000":                {Filter: many(1, "Name=$x"), With: map[string][]string{"x": make([]string, 10_001)}},
-		"too many bytes of text to compare with: the limit is 8388608": {Filter: many(1, "Name=$x"), With: map[string][]string{"x": {strings.Repeat("x", MaxText+1)}}},
+		"too many bytes of text to compare with: the limit is 8388608": {Filter: many(3, "Name=$x"), With: map[string][]string{"x": slices.Repeat([]string{strings.Repeat("x", MaxText/2001)}, 1000)}},
 		"Unknown AttributeDefinition: Story.AllocatedToDo.Name":        {Select: items("AllocatedToDo.Name")},
 	} {
 		c.From.Text = "Story"
