@@ -205,7 +205,7 @@ func TestTheLastAnswerArrives(t *testing.T) {
 	if _, err := in.Write([]byte("answer")); err != nil {
 		t.Fatal(err)
 	}
-	in.SetLinger(Rest{Short: time.Second})
+	in.SetLinger(Rest{Short: time.Minute})
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -215,6 +215,7 @@ func TestTheLastAnswerArrives(t *testing.T) {
 	if err := <-sent; err != nil {
 		t.Errorf("sending: %v", err)
 	}
+	_ = c.Close() // otherwise the server would wait for more
 }
 
 func TestClient(t *testing.T) {

@@ -186,9 +186,9 @@ func migrateForever(url string) error {
 	return d.Migrate(context.Background())
 }
 
-// killedLease is the duration of a lease that is renewed every second. So on a slow machine a
-// renewal may be four seconds late.
-const killedLease = 5 * time.Second
+// killedLease is the duration of a lease that is renewed every three seconds. So on a slow machine a
+// renewal may be twelve seconds late.
+const killedLease = 15 * time.Second
 
 // TestAKilledMigration checks what happens after a migrating process was killed. The next process
 // waits until the lease of the killed process has ended, and then migrates. With -short the test

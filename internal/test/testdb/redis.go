@@ -31,10 +31,10 @@ func Redis(t testing.TB) string {
 		missing(t, "Redis", err)
 	}
 	t.Cleanup(func() { _ = c.conn.Close() })
-	for until := time.Now().Add(time.Minute); time.Now().Before(until); <-time.After(50 * time.Millisecond) {
+	for until := time.Now().Add(15 * time.Minute); time.Now().Before(until); <-time.After(50 * time.Millisecond) {
 		for n := 1; n < redisDatabases; n++ {
 			mark := fmt.Sprintf("alds_test_db_%d", n)
-			if c.do("SET", mark, owner(), "NX", "EX", "900") != "+OK" && !c.takeOver(mark) {
+			if c.do("SET", mark, owner(), "NX", "EX", "14400") != "+OK" && !c.takeOver(mark) {
 				continue
 			}
 			c.flush(n)
@@ -62,7 +62,7 @@ func (c *redisConn) takeOver(mark string) bool {
 		return false
 	}
 	const ifUnchanged = `if redis.call("GET", KEYS[1]) == ARGV[1] then
-		return redis.call("SET", KEYS[1], ARGV[2], "EX", "900")
+		return redis.call("SET", KEYS[1], ARGV[2], "EX", "14400")
 	end`
 	return c.do("EVAL", ifUnchanged, "1", mark, old, owner()) == "+OK"
 }
