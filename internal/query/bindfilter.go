@@ -86,8 +86,8 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 }
 
 // countValues returns the number of values of a comparison, or an error if the comparison or the
-// whole query has too many, or too many bytes of them. It runs before any value is bound, because a variable with many values
-// may be used many times, and each use binds all of them again.
+// whole query has too many, or too many bytes of them. It runs before any value is bound, because a
+// variable with many values may be used many times, and each use binds all of them again.
 func (b *binder) countValues(src token.Term) (n int, err error) {
 	for _, v := range src.Values {
 		if v.Kind != token.Var {

@@ -32,9 +32,9 @@ func onLine(t *testing.T, conns int) (d, remote *db.DB, line *testdb.Line) {
 	return open(address), open(u.String()), line
 }
 
-// inTime reports whether a write has had two attempts. In the short form it may have had more, because a
+// triedAgain reports whether a write has had two attempts. In the short form it may have had more, because a
 // busy machine may exceed the limit for an idle transaction again.
-func inTime(attempts int) bool { return attempts == 2 || attempts > 2 && testing.Short() }
+func triedAgain(attempts int) bool { return attempts == 2 || attempts > 2 && testing.Short() }
 
 // TestATransactionOutOfReachStopsNobodyElse cuts the network of a process that has locked a
 // row. Other processes can still write the row. When the network is back, the process runs
@@ -55,7 +55,7 @@ func TestATransactionOutOfReachStopsNobodyElse(t *testing.T) {
 		defer line.Thaw()
 		return d.Write(ctx, func(tx *db.Tx) error { return add(ctx, tx, "id") })
 	})
-	if err != nil || !inTime(attempts) {
+	if err != nil || !triedAgain(attempts) {
 		t.Errorf("the write that was out of reach: %v, in attempt %d; want none, in the second", err, attempts)
 	}
 	if got := value(t, d, "id"); got != 1002 {
@@ -105,7 +105,7 @@ func TestAStatementOnItsWayStopsNobodyElse(t *testing.T) {
 				}
 				return err
 			})
-			if err != nil || !inTime(attempts) {
+			if err != nil || !triedAgain(attempts) {
 				t.Errorf("the write that was out of reach: %v, in attempt %d; want none, in the second", err, attempts)
 			}
 			if got := value(t, d, "id"); got != before+2 {

@@ -30,7 +30,7 @@ var cases = []struct {
 	{
 		commands("commands that might change what the caller sees, each of which read its assets apart", "role3",
 			dict{{"from", word("Workitem")}, {"update", dict{{"MentionedInExpressions", dict{{"remove", word("Expression:1")}}}}}}),
-		http.StatusOK, "statements", 600, // once 8,769
+		http.StatusOK, "statements", 600, // once 3,753
 	},
 	{
 		commands("one value again and again on all assets", "role9",

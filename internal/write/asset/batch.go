@@ -46,11 +46,11 @@ func (s *Session) run(ctx context.Context, commands []*Command) ([]Outcome, erro
 	return outcomes, nil
 }
 
-// runBatch executes commands together. It returns the outcomes of the first commands. These are all
-// commands, unless one of them has changed what the caller sees; see execute. If the commands need too many assets or too much text
-// (errSplit), runBatch executes them again in two halves. If the database refuses a value, such
-// as a duplicate username, runBatch executes the commands one by one, so that only the command
-// with that value fails.
+// runBatch executes commands together, and returns the outcomes of those that it has executed. These
+// are all commands, or only the first of them; see execute. If the commands need too many assets or
+// too much text (errSplit), runBatch executes them again in two halves. If the database refuses a
+// value, such as a duplicate username, runBatch executes the commands one by one, so that only the
+// command with that value fails.
 func (s *Session) runBatch(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	sealed := s.ownSealed
 	outcomes, guarded, err := s.attempt(ctx, commands)
@@ -85,8 +85,9 @@ func (s *Session) runParts(ctx context.Context, commands []*Command, size int) (
 	return outcomes, nil
 }
 
-// attempt executes commands once, as many as execute does. guarded is true if the changes were written under a savepoint.
-// A savepoint is used if the database may refuse a value that cannot be checked in memory.
+// attempt executes commands once, as many as execute does, and writes their changes. guarded is true
+// if the changes were written under a savepoint. A savepoint is used if the database may refuse a
+// value that cannot be checked in memory.
 func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []Outcome, guarded bool, err error) {
 	resetHandles(commands)
 	x := s.newExecutor()
@@ -148,7 +149,7 @@ func (s *Session) refusal(c *Command, err error) error {
 // command that must read the changes of an earlier command from the database. It ends after
 // seenAtOnce commands that may change which assets the caller sees.
 func (s *Session) batchLen(commands []*Command) int {
-	changed, decide := map[*meta.Type]bool{}, 0
+	changed, changing := map[*meta.Type]bool{}, 0
 	first := batchKey(s.typeOf(commands[0]), commands[0])
 	for i, c := range commands {
 		t := s.typeOf(c)
@@ -159,7 +160,7 @@ func (s *Session) batchLen(commands []*Command) int {
 			return 1
 		}
 		if s.changesSeen(c) {
-			if decide++; decide >= max(1, s.seenAtOnce) {
+			if changing++; changing >= max(1, s.seenAtOnce) {
 				return i + 1
 			}
 		}

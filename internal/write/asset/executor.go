@@ -43,7 +43,7 @@ func (s *Session) newExecutor() *executor {
 // Errors: those that end the whole request.
 func (x *executor) execute(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(commands))
-	decides := false
+	changing := false // true: a command might have changed what the caller sees, but has not
 	for i, c := range commands {
 		before := len(x.changes.versions)
 		o := x.executeOne(ctx, c)
@@ -59,10 +59,10 @@ func (x *executor) execute(ctx context.Context, commands []*Command) ([]Outcome,
 				x.s.seenAtOnce = 1
 				return outcomes[:i+1], nil
 			}
-			decides = true
+			changing = true
 		}
 	}
-	if decides {
+	if changing {
 		x.s.seenAtOnce = min(2*max(1, x.s.seenAtOnce), MaxBatch)
 	}
 	return outcomes, nil
