@@ -91,7 +91,7 @@ func (e *emitter) leave() { e.frame = e.frame.outer }
 // forCommon returns an emitter for a common table.
 func (e *emitter) forCommon() *emitter {
 	in := e.emitter()
-	in.common = e.common
+	in.common, in.deps = e.common, e.deps
 	in.frame = &frame{cell: noCell}
 	return in
 }

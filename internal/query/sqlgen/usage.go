@@ -9,7 +9,7 @@ import (
 // used returns the tables that a statement needs: those that an expression reads, those on the
 // path to them, and inner joins that leave rows out.
 func (e *emitter) used(from *query.Table, cells, where []query.Expr, order []query.Order) map[*query.Table]bool {
-	u := &usage{deps: e.deps, read: map[*query.Table]bool{}, parent: map[*query.Table]*query.Table{}}
+	u := &usage{deps: e.deps, read: map[*query.Table]bool{}, parent: map[*query.Table]*query.Table{from: nil}}
 	u.tree(from)
 	visitAll(cells, where, order, u)
 	u.Table(from)
@@ -17,11 +17,11 @@ func (e *emitter) used(from *query.Table, cells, where []query.Expr, order []que
 	return u.read
 }
 
-// usage collects which tables are read.
+// usage collects which tables of one statement are read.
 type usage struct {
 	deps   *dependencies
 	read   map[*query.Table]bool
-	parent map[*query.Table]*query.Table
+	parent map[*query.Table]*query.Table // of each table of the statement, without those of nested statements
 }
 
 func (u *usage) tree(t *query.Table) {
@@ -57,13 +57,16 @@ func isID(key query.Expr) bool {
 	return ok && !r.T.Left && (r.T.Kind != query.Asset || r.Name == "id")
 }
 
-// Table marks a table, the tables on the path to it, and the tables that its conditions read.
+// Table marks a table of the statement, the tables on the path to it, and the tables that its
+// conditions read. It ignores tables of outer and nested statements: dependencies has found which
+// tables a nested statement reads, and the conditions of an outer statement cannot read this one.
 func (u *usage) Table(t *query.Table) {
-	if t == nil || u.read[t] {
+	parent, own := u.parent[t]
+	if !own || u.read[t] {
 		return
 	}
 	u.read[t] = true
-	u.Table(u.parent[t])
+	u.Table(parent)
 	for _, other := range u.deps.of(t) {
 		u.Table(other)
 	}

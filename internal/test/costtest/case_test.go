@@ -104,6 +104,13 @@ var cases = []struct {
 		},
 		http.StatusBadRequest, "thousand steps of SQLite", 100_000, // once answered 500
 	},
+	{
+		&request{
+			kind: "many conditions below hierarchies, all of which alds read again for each SELECT of the statement", who: "role8", method: "POST", path: "/query.v1", form: asJSON,
+			body: dict{{"from", word("Story")}, {"select", list{and(word("Parent.Children.ParentMeAndUp:Epic.SubsAndDown:Theme.ID["), again("-Viewers.Links", 156, ";"), word("].IsDead"))}}},
+		},
+		0, "bytes allocated", 200 * mib, // once 2,518 MiB
+	},
 }
 
 func commands(what, who string, all ...any) *request {
