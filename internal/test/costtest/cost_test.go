@@ -78,6 +78,9 @@ func (m *machine) run(seed, stream uint64, n int) {
 	found, began := 0, time.Now()
 	for i := range n {
 		if i%perService == 0 {
+			if m.limit = mayTake; !testing.Short() && i/perService%4 != 0 {
+				m.limit = mayTakeShort
+			}
 			m.renew()
 		}
 		r := g.request()
@@ -113,6 +116,7 @@ type machine struct {
 	template string
 	server   *server // nil for SQLite
 	database string  // name of the database on the server; empty: none
+	limit    string  // ALDS_REQUEST_TIMEOUT
 	w        *world
 	s        *service
 	seen     map[string]int // number of answers by kind and status
@@ -124,7 +128,7 @@ type machine struct {
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	w := &world{oids: map[string][]string{}, tokens: map[string]string{}, moments: map[string]string{}}
-	m := &machine{t: t, template: t.TempDir(), w: w, seen: map[string]int{}, closest: make([]nearest, len(bounds))}
+	m := &machine{t: t, template: t.TempDir(), w: w, limit: mayTake, seen: map[string]int{}, closest: make([]nearest, len(bounds))}
 	if *on != "" {
 		m.server = newServer(t, *on)
 		m.database = m.server.template
@@ -150,7 +154,7 @@ func (m *machine) renew() {
 	if m.server != nil {
 		m.database = m.server.copied(m.t, m.database)
 	}
-	m.s = start(m.t, copyTo(m.t, m.template), m.server, m.database, m.w, mayTake)
+	m.s = start(m.t, copyTo(m.t, m.template), m.server, m.database, m.w, m.limit)
 	m.send(&request{kind: "first", who: "admin", method: "GET", path: "/rest-1.v1/Data/Scope/0"})
 }
 

@@ -54,18 +54,18 @@ func (r *request) url() string {
 	if only := r.params.get(""); only != nil { // loc-2.v1 has a single parameter that has no name
 		return r.path + "?" + url.QueryEscape(only.(text).String())
 	}
-	return r.path + "?" + encoded(r.params, 2*maxURL)
+	return r.path + "?" + encoded(r.params, maxURL)
 }
 
-// text returns the encoded body.
+// text returns the encoded body. A body of more than maxBody bytes is cut somewhere after this number.
 func (r *request) text() []byte {
-	e := &encoder{yaml: r.form == asYAML, most: 2 * maxBody}
+	e := &encoder{yaml: r.form == asYAML, most: maxBody}
 	switch d, isDict := r.body.(dict); {
 	case r.form == "":
 	case r.form == asXML && isDict:
 		e.xml(d)
 	case r.form == asForm && isDict:
-		e.WriteString(encoded(d, 2*maxBody))
+		e.WriteString(encoded(d, maxBody))
 	case r.form == asFile:
 		e.WriteString(r.body.(text).String())
 	default:
