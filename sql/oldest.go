@@ -12,7 +12,7 @@ const RecordsOldest = 123
 // texts to asset_text.
 const (
 	First   = "0.2.0"
-	inFirst = 163
+	inFirst = 164
 )
 
 // oldest maps the number of a migration after inFirst to the oldest release that works with the

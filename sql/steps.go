@@ -22,6 +22,7 @@ func programs(dialect string) []Migration {
 		program(65, "folded_texts", folder{inTx: dialect == "mysql"}.run),
 		program(101, "blob_rows", mover{folder{inTx: dialect == "mysql"}, dialect}.run),
 		program(118, "keys_of_some", keyMaker{partial: dialect == "sqlite"}.run),
+		program(164, "asset_column_order", columnOrder{ordered: dialect == "sqlite"}.run),
 	}
 }
 
