@@ -30,6 +30,7 @@ type executor struct {
 	answer     reservation // for an answer that is returned whole
 	contents   reservation // for the longest piece of a flushed answer that has contents
 	large      bool        // true: the answer is too large to be buffered
+	groups     int         // number of groups so far, without those of rows that refer to no asset
 	groupBytes int64       // bytes of groups in the answer
 	groupHeld  int64       // bytes of memory that groups take besides
 

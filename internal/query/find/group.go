@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/query/encode"
 )
@@ -17,6 +18,9 @@ type group struct {
 	missing *group  // the group of the rows that refer to no asset
 	rows    []int32 // indexes of the texts of the rows, at the last level
 }
+
+// maxGroups is the maximum number of groups of all levels of one answer.
+const maxGroups = 300_000
 
 // rowRef is how many bytes a row takes in each of its groups. rowText is how many bytes the text of a row takes besides
 // its length.
@@ -32,7 +36,7 @@ const (
 func (x *executor) grouped(ctx context.Context, e encode.Rows, w []byte) ([]byte, error) {
 	top := &group{}
 	var texts [][]byte // a row may be in many groups, and has one text
-	x.groupBytes, x.groupHeld = int64(len(w)), 0
+	x.groups, x.groupBytes, x.groupHeld = 0, int64(len(w)), 0
 	e.Sink = x.counted(ctx, &x.groupBytes)
 	err := x.each(ctx, func(s *encode.Set, row int32) error {
 		below := []*group{top}
@@ -84,7 +88,7 @@ const mapSize = 256
 
 // kidsOf appends to kids the groups below g to which a row belongs through one branch. One row can make many
 // groups, because their number multiplies from level to level. So each new group is counted at once.
-// Errors: those of growGroups.
+// Errors: those of growGroups; fault.Invalid if there are too many groups.
 func (x *executor) kidsOf(ctx context.Context, e encode.Rows, g *group, s *encode.Set, row int32, branch int, kids []*group) ([]*group, error) {
 	l := s.Lists[branch]
 	from := len(kids)
@@ -96,6 +100,9 @@ func (x *executor) kidsOf(ctx context.Context, e encode.Rows, g *group, s *encod
 		}
 		k := g.kid(of)
 		if k.head == nil {
+			if x.groups++; x.groups > maxGroups {
+				return nil, fault.Invalidf(fault.NoPlace, "too many groups in one answer: the limit is %d", maxGroups)
+			}
 			k.head = open(e.Row(nil, l.Set, r))
 			x.groupHeld += int64(groupSize + len(k.head))
 			if err := x.growGroups(ctx, e.Sink, len(k.head)+len(`,"_children":[]}`)); err != nil {

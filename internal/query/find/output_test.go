@@ -181,6 +181,23 @@ func TestMemoryIsTaken(t *testing.T) {
 	})
 }
 
+// TestGroupsHaveABound checks that groups within groups are refused when there are too many. A query of a
+// hundred bytes could otherwise make any number of them from one row.
+func TestGroupsHaveABound(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := crossed(t, d, 40)
+		r := query.Request{From: query.Text{Text: "Story:2000"}, Select: items([]string{"Name"})}
+		r.Group = slices.Repeat([]query.Request{{From: query.Text{Text: "Owners.OwnedWorkitems"}}}, 4) // 40^4 groups
+		if b, err := f.Rows(t.Context(), nil, auth.System, r, nil); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "300000") {
+			t.Errorf("%d bytes, %v", len(b), err)
+		}
+		r.Group = r.Group[:2]
+		if b, err := f.Rows(t.Context(), nil, auth.System, r, nil); err != nil || len(b) < 40*40*20 {
+			t.Errorf("%d bytes, %v", len(b), err)
+		}
+	})
+}
+
 // TestSnapshotsTakeMemory checks that the memory of snapshots is released when the snapshots have
 // been read.
 func TestSnapshotsTakeMemory(t *testing.T) {
