@@ -129,7 +129,7 @@ func (s *Session) Written() (write, first, last int64) { return s.audit, s.first
 
 // record records the changes of a batch that is written.
 func (c *changes) record() {
-	if c.s.recordedSize > maxEffectSize || len(c.s.recorded) > maxEffects { // Effects refuses the effect
+	if c.s.effectBounds() != nil { // the next command or Effects returns the error
 		return
 	}
 	add := c.s.keep
@@ -209,14 +209,24 @@ func (l *layout) edgeAttr(t *meta.Type, e *edge) *meta.Attr {
 	return l.types[t].forward[e.code]
 }
 
+// effectBounds returns an error if the changes that are recorded so far are too many for a plan, or have too
+// much text. A session that records nothing has none.
+// Errors: fault.Invalid with ErrReach, which ends the request.
+func (s *Session) effectBounds() error {
+	switch {
+	case s.recordedSize > maxEffectSize:
+		return reachesTooFar("The request changes more than %d bytes of texts, which is too much for a plan.", maxEffectSize)
+	case len(s.recorded) > s.e.MaxEffects:
+		return reachesTooFar("The request has more than %d changes, which is too many for a plan.", s.e.MaxEffects)
+	}
+	return nil
+}
+
 // Effects returns what the commands have changed since RecordEffect, ordered by asset and attribute.
 // Errors: fault.Invalid if that is too much.
 func (s *Session) Effects(ctx context.Context) ([]Effect, error) {
-	if s.recordedSize > maxEffectSize {
-		return nil, fault.Invalidf(fault.NoPlace, "The request changes more than %d bytes of texts, which is too much for a plan.", maxEffectSize)
-	}
-	if len(s.recorded) > maxEffects {
-		return nil, fault.Invalidf(fault.NoPlace, "The request has more than %d changes, which is too many for a plan.", maxEffects)
+	if err := s.effectBounds(); err != nil {
+		return nil, err
 	}
 	net := s.netEffect()
 	names, err := s.namesOf(ctx, net)

@@ -60,6 +60,7 @@ type Engine struct {
 	// MaxAssets limits the assets that one request changes, including assets that its operations
 	// change in addition; 0: no limit.
 	MaxAssets  int
+	MaxEffects int              // limit for the changes of which a plan consists
 	MaxWritten int              // limit for the bytes of texts in the versions that one request writes
 	Tracking   catalog.Tracking // where the settings allow effort, at the generation of the model; zero: everywhere
 	// NobodyElsewhere is true if, at the generation of the model, no process reads from a
@@ -84,7 +85,7 @@ type Engine struct {
 func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener) *Engine {
 	return &Engine{
 		Requests: requests.New(d),
-		Contents: blob.New(d, blob.Options{}), MaxWritten: MaxWritten,
+		Contents: blob.New(d, blob.Options{}), MaxWritten: MaxWritten, MaxEffects: maxEffects,
 
 		db: d, model: m, layout: newLayout(m, 0, d.Dialect), secrets: secretNames(m),
 		creds: creds, listener: changes,
@@ -200,6 +201,8 @@ type Session struct {
 	undoSince int64          // the first moment that the request takes back
 	undoSteps []int64        // ids of the audit rows of earlier steps of an undo
 	undoes    map[int64]bool // ids of the assets of which the request takes back changes
+
+	lastRanks map[string]int64 // key: sequence of ranks; value: the rank that a command of the request has given last
 
 	modelChanged      bool // true if rows of the model were changed
 	definitionsLocked bool // see lockDefinitions

@@ -93,9 +93,9 @@ func (k *ranker) rankNeighbour(ctx context.Context, w *row, a *meta.Attr, v Valu
 // placeRank moves an asset just before the rank in the parameter at, or just after that rank if
 // after is true. It changes nothing if the asset is already at that place.
 func (k *ranker) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, after bool) error {
-	slot, layout := a.Place.Slot, k.s.e.layout
+	slot, layout, sequence := a.Place.Slot, k.s.e.layout, rank.Sequence(w.typ)
 	space, err := rank.Read(ctx, k.s.tx, rank.Of{
-		ID: w.id, Type: w.typ, Types: layout.ranked[rank.Sequence(w.typ)], Column: layout.Slots[slot].Name,
+		ID: w.id, Type: w.typ, Types: layout.ranked[sequence], Column: layout.Slots[slot].Name, Last: k.s.lastRanks[sequence],
 	})
 	if err != nil {
 		return err
@@ -111,6 +111,10 @@ func (k *ranker) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, 
 		w.setSlot(slot, k.changes.nextRank(w.typ))
 		return nil
 	}
+	if k.s.lastRanks == nil {
+		k.s.lastRanks = map[string]int64{}
+	}
+	k.s.lastRanks[sequence] = place.Rank
 	return k.setRanks(ctx, w, slot, place)
 }
 

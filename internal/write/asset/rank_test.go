@@ -1,6 +1,7 @@
 package asset_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/write/asset"
 )
@@ -62,6 +66,62 @@ func TestRankBeforeAndAfter(t *testing.T) {
 		made.Changes = append(made.Changes, nextTo(s[0], s[3], true).Changes...)
 		w.must(made)
 		w.expect("a\nd\nf\nc\nb\n", storyOrder)
+	})
+}
+
+// A request may rank any number of assets next to one asset. Only a few other assets then get new ranks,
+// because each asset that is ranked takes one number. The middle between two ranks would take half of all
+// numbers, and most moves would give new ranks to many others.
+func TestManyAreRankedNextToOne(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		const n = 400
+		var made []*asset.Command
+		for i := range n {
+			made = append(made, story(fmt.Sprintf("s%03d", i)))
+		}
+		s := w.must(made...)
+		for _, after := range []bool{true, false} {
+			versions := w.rows(`SELECT COUNT(*) FROM asset_version`)
+			var all []*asset.Command
+			for _, o := range s[:n/2] {
+				all = append(all, nextTo(o, s[n-1], after))
+			}
+			w.must(all...)
+			before, _ := strconv.Atoi(strings.TrimSpace(versions))
+			now, _ := strconv.Atoi(strings.TrimSpace(w.rows(`SELECT COUNT(*) FROM asset_version`)))
+			if others := now - before - n/2; others > n {
+				t.Errorf("after %v: %d other assets have got new ranks", after, others)
+			}
+			w.fit()
+		}
+		var chain []*asset.Command
+		for i := range n / 2 {
+			chain = append(chain, nextTo(s[i+1], s[i], true))
+		}
+		w.must(chain...)
+		w.fit()
+	})
+}
+
+// A plan ends when it has too many changes, and not after all of its commands.
+func TestTooManyEffectsEndTheRequest(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		w.e.MaxEffects = 5
+		s := w.must(story("a"), story("b"), story("c"))
+		var got []asset.Outcome
+		err := w.e.Write(t.Context(), auth.System, asset.Request{ID: uuid.NewString()}, func(session *asset.Session) error {
+			session.RecordEffect()
+			c := update(s[0], "Name", "x", "Reference", "x", "Estimate", "1", "ToDo", "1", "Description", "x", "RequestedBy", "x")
+			if _, err := session.Run(t.Context(), []*asset.Command{c}); err != nil {
+				return err
+			}
+			var err error
+			got, err = session.Run(t.Context(), []*asset.Command{update(s[1], "Name", "x")})
+			return err
+		})
+		if !errors.Is(err, asset.ErrReach) || !strings.Contains(err.Error(), "more than 5 changes") {
+			t.Errorf("%v %v", got, err)
+		}
 	})
 }
 

@@ -85,6 +85,9 @@ func (u unit) proceed(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return sqlerror.Fault(err)
 	}
+	if err := u.s.effectBounds(); err != nil {
+		return err
+	}
 	most, all := u.s.e.MaxAssets, u.s.reached.plus(u.changes.reached())
 	held := u.loaded.bytes + u.changes.bytes
 	switch {

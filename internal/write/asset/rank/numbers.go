@@ -96,10 +96,20 @@ func middle(lower, upper int64) (int64, bool) {
 
 // between returns a rank between two ranks. Usually it is the middle. If lower is 0, no asset is
 // before upper; the result is then about one Step below upper, unless upper is too small.
+//
+// last is the rank that the same request has given to an asset last; 0: none. A request that ranks
+// many assets next to one another, or each next to the same asset, needs one number for each of
+// them: if lower or upper is last, the result is the number next to it. The middle would halve the
+// room each time.
 // between returns false if there is no room.
-func between(lower, upper int64) (int64, bool) {
-	if lower == 0 && upper > 2*Step {
+func between(lower, upper, last int64) (int64, bool) {
+	switch {
+	case lower == 0 && upper > 2*Step:
 		return offSequence(upper - Step), true
+	case last != 0 && last == lower && offSequence(lower+1) < upper:
+		return offSequence(lower + 1), true
+	case last != 0 && last == upper && belowOffSequence(upper-1) > lower:
+		return belowOffSequence(upper - 1), true
 	}
 	return middle(lower, upper)
 }
@@ -108,6 +118,14 @@ func between(lower, upper int64) (int64, bool) {
 func offSequence(rank int64) int64 {
 	if isSequences(rank) {
 		return rank + 1
+	}
+	return rank
+}
+
+// belowOffSequence returns rank, or the number before it if rank belongs to the sequence.
+func belowOffSequence(rank int64) int64 {
+	if isSequences(rank) {
+		return rank - 1
 	}
 	return rank
 }

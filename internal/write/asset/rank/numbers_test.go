@@ -22,20 +22,25 @@ func TestSequenceContinuesAboveRanksInUse(t *testing.T) {
 // is no rank between them.
 func TestBetween(t *testing.T) {
 	for _, c := range []struct {
-		lower, upper, want int64
-		ok                 bool
+		lower, upper, last, want int64
+		ok                       bool
 	}{
-		{0, begin, begin - Step + 1, true},
-		{0, 2 * Step, Step + 1, true},
-		{begin, begin + Step, begin + Step/2, true},
-		{begin, begin + 2, begin + 1, true},
-		{begin, begin + 1, 0, false},
-		{begin - 1, begin + 1, 0, false},
-		{half, half + upperStep, half + 2, true},
-		{0, 1, 0, false},
+		{0, begin, 0, begin - Step + 1, true},
+		{0, 2 * Step, 0, Step + 1, true},
+		{begin, begin + Step, 0, begin + Step/2, true},
+		{begin, begin + 2, 0, begin + 1, true},
+		{begin, begin + 1, 0, 0, false},
+		{begin - 1, begin + 1, 0, 0, false},
+		{half, half + upperStep, 0, half + 2, true},
+		{0, 1, 0, 0, false},
+		{begin, begin + Step, begin, begin + 1, true},                           // after the asset that was ranked last
+		{begin + 1, begin + Step + 9, begin + Step + 9, begin + Step + 8, true}, // before it
+		{begin - 1, begin + 5, begin - 1, begin + 1, true},                      // the rank of the sequence is left out
+		{begin - 5, begin + 1, begin + 1, begin - 1, true},
+		{begin - 1, begin + 1, begin + 1, 0, false},
 	} {
-		if got, ok := between(c.lower, c.upper); got != c.want || ok != c.ok {
-			t.Errorf("between %d and %d: %d, %v instead of %d, %v", c.lower, c.upper, got, ok, c.want, c.ok)
+		if got, ok := between(c.lower, c.upper, c.last); got != c.want || ok != c.ok {
+			t.Errorf("between %d and %d, last %d: %d, %v instead of %d, %v", c.lower, c.upper, c.last, got, ok, c.want, c.ok)
 		}
 	}
 }
