@@ -7,14 +7,14 @@ import (
 )
 
 // columnOrder copies the table asset into a table with the same columns in another order: the long
-// texts are the last ones. SQLite stores a long row in a chain of pages. To read a column it follows
-// the chain through all columns before it. So a project or a state was as slow to read as the
-// description before it is long.
+// texts come last. SQLite stores a long row in a chain of pages. To read a column, it reads all pages
+// before that column. When scope_id came after description, a long description made every read of
+// scope_id slow.
 type columnOrder struct {
 	ordered bool // true if the order matters to the database; otherwise run does nothing
 }
 
-// smallColumns and longColumns are the columns of the table asset, with their types.
+// smallColumns returns the columns of the table asset that have short values, with their types.
 func smallColumns() []string {
 	all := []string{
 		"id INTEGER PRIMARY KEY", "type INTEGER NOT NULL", "state INTEGER NOT NULL", "moment INTEGER NOT NULL",
@@ -33,6 +33,7 @@ func smallColumns() []string {
 	return all
 }
 
+// longColumns are the columns of the table asset that may have long texts, with their types.
 var longColumns = []string{"attrs TEXT", "folded TEXT", "description TEXT COLLATE ALDS"}
 
 // run copies the table in the transaction of the migration.

@@ -79,7 +79,7 @@ func (m *machine) run(seed, stream uint64, n int) {
 	for i := range n {
 		if i%perService == 0 {
 			if m.limit = mayTake; !testing.Short() && i/perService%4 != 0 {
-				m.limit = mayTakeShort
+				m.limit = mayTakeLess
 			}
 			m.renew()
 		}

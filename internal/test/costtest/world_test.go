@@ -66,9 +66,9 @@ type service struct {
 
 // Values of ALDS_REQUEST_TIMEOUT.
 const (
-	mayTake      = "5s"
-	mayTakeShort = "2s" // for three of four services of a long run, because most of its time is spent in requests that reach the limit
-	mayTakeFill  = "5m" // when the initial assets are created, so that no request times out on a busy machine
+	mayTake     = "5s"
+	mayTakeLess = "2s" // for three of four services of a long run, because most of its time is spent in requests that reach the limit
+	mayTakeFill = "5m" // when the initial assets are created, so that no request times out on a busy machine
 )
 
 // start starts the service. If the parameter on is not nil, the service uses that database server, and name

@@ -202,7 +202,7 @@ type Session struct {
 	undoSteps []int64        // ids of the audit rows of earlier steps of an undo
 	undoes    map[int64]bool // ids of the assets of which the request takes back changes
 
-	lastRanks map[string]int64 // key: sequence of ranks; value: the rank that a command of the request has given last
+	recentRanks map[string]int64 // key: sequence of ranks; value: the latest rank that a command of the request has given
 
 	modelChanged      bool // true if rows of the model were changed
 	definitionsLocked bool // see lockDefinitions

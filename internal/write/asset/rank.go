@@ -95,7 +95,7 @@ func (k *ranker) rankNeighbour(ctx context.Context, w *row, a *meta.Attr, v Valu
 func (k *ranker) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, after bool) error {
 	slot, layout, sequence := a.Place.Slot, k.s.e.layout, rank.Sequence(w.typ)
 	space, err := rank.Read(ctx, k.s.tx, rank.Of{
-		ID: w.id, Type: w.typ, Types: layout.ranked[sequence], Column: layout.Slots[slot].Name, Last: k.s.lastRanks[sequence],
+		ID: w.id, Type: w.typ, Types: layout.ranked[sequence], Column: layout.Slots[slot].Name, Recent: k.s.recentRanks[sequence],
 	})
 	if err != nil {
 		return err
@@ -111,10 +111,10 @@ func (k *ranker) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, 
 		w.setSlot(slot, k.changes.nextRank(w.typ))
 		return nil
 	}
-	if k.s.lastRanks == nil {
-		k.s.lastRanks = map[string]int64{}
+	if k.s.recentRanks == nil {
+		k.s.recentRanks = map[string]int64{}
 	}
-	k.s.lastRanks[sequence] = place.Rank
+	k.s.recentRanks[sequence] = place.Rank // if the command fails later, no asset has this rank, which does no harm
 	return k.setRanks(ctx, w, slot, place)
 }
 

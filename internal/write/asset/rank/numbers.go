@@ -97,18 +97,19 @@ func middle(lower, upper int64) (int64, bool) {
 // between returns a rank between two ranks. Usually it is the middle. If lower is 0, no asset is
 // before upper; the result is then about one Step below upper, unless upper is too small.
 //
-// last is the rank that the same request has given to an asset last; 0: none. A request that ranks
-// many assets next to one another, or each next to the same asset, needs one number for each of
-// them: if lower or upper is last, the result is the number next to it. The middle would halve the
-// room each time.
+// If lower or upper is recent, the result is the number next to it. So a request that ranks many
+// assets next to the same asset, or each next to the one before it, uses one number for each. The
+// middle would halve the room each time. recent is the latest rank that the request has given; 0:
+// none.
+//
 // between returns false if there is no room.
-func between(lower, upper, last int64) (int64, bool) {
+func between(lower, upper, recent int64) (int64, bool) {
 	switch {
 	case lower == 0 && upper > 2*Step:
 		return offSequence(upper - Step), true
-	case last != 0 && last == lower && offSequence(lower+1) < upper:
+	case recent != 0 && recent == lower && offSequence(lower+1) < upper:
 		return offSequence(lower + 1), true
-	case last != 0 && last == upper && belowOffSequence(upper-1) > lower:
+	case recent != 0 && recent == upper && belowOffSequence(upper-1) > lower:
 		return belowOffSequence(upper - 1), true
 	}
 	return middle(lower, upper)

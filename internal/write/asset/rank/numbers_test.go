@@ -22,8 +22,8 @@ func TestSequenceContinuesAboveRanksInUse(t *testing.T) {
 // is no rank between them.
 func TestBetween(t *testing.T) {
 	for _, c := range []struct {
-		lower, upper, last, want int64
-		ok                       bool
+		lower, upper, recent, want int64
+		ok                         bool
 	}{
 		{0, begin, 0, begin - Step + 1, true},
 		{0, 2 * Step, 0, Step + 1, true},
@@ -39,8 +39,8 @@ func TestBetween(t *testing.T) {
 		{begin - 5, begin + 1, begin + 1, begin - 1, true},
 		{begin - 1, begin + 1, begin + 1, 0, false},
 	} {
-		if got, ok := between(c.lower, c.upper, c.last); got != c.want || ok != c.ok {
-			t.Errorf("between %d and %d, last %d: %d, %v instead of %d, %v", c.lower, c.upper, c.last, got, ok, c.want, c.ok)
+		if got, ok := between(c.lower, c.upper, c.recent); got != c.want || ok != c.ok {
+			t.Errorf("between %d and %d, recent %d: %d, %v instead of %d, %v", c.lower, c.upper, c.recent, got, ok, c.want, c.ok)
 		}
 	}
 }

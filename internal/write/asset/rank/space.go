@@ -17,7 +17,7 @@ type Of struct {
 	Type   *meta.Type // type of the asset
 	Types  []int64    // codes of the types of its rank space
 	Column string     // name of the column of the rank
-	Last   int64      // rank that the same request has given to an asset of the space last; 0: none
+	Recent int64      // latest rank that the same request has given in this rank space; 0: none
 }
 
 // Space is the rank space of an asset, for a command that has locked the rank space. Other requests
@@ -28,7 +28,7 @@ type Space struct {
 	where      string // FROM and WHERE for all assets of the space except the one to rank
 	args       []any  // arguments of where
 	limit      int64  // greater than every rank in use
-	last       int64  // Of.Last
+	recent     int64  // Of.Recent
 	appendable bool   // true if the sequence has enough ranks left to use them for moves to the end
 }
 
@@ -51,8 +51,9 @@ var ErrFull = errors.New("no rank is free at this place")
 func Read(ctx context.Context, q db.Querier, asset Of) (*Space, error) {
 	in, args := db.InArgs(asset.Types)
 	s := &Space{
-		q: q, name: asset.Column, last: asset.Last,
-		// With "+ 0", a database cannot choose the index of the type, for which it would sort all assets of the type.
+		q: q, name: asset.Column, recent: asset.Recent,
+		// Because of "+ 0", the database cannot use the index of the type. With that index it would sort all
+		// assets of the type.
 		where: ` FROM asset WHERE id <> ? AND type + 0 IN ` + in, args: append([]any{asset.ID}, args...),
 	}
 	var value int64
@@ -88,7 +89,7 @@ func (s *Space) Place(ctx context.Context, own, at int64, after bool) (Place, er
 		}
 		upper = min(ceiling(lower), Max+1)
 	}
-	if rank, ok := between(lower, upper, s.last); ok {
+	if rank, ok := between(lower, upper, s.recent); ok {
 		return Place{Rank: rank}, nil
 	}
 	place, ok, err := s.rebalance(ctx, lower, upper)
