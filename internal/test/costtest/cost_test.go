@@ -84,9 +84,16 @@ func (m *machine) run(seed, stream uint64, n int) {
 			m.renew()
 		}
 		r := g.request()
+		m.sent = append(m.sent, r)
 		c := m.send(r)
 		m.note(r, c)
-		if why := tooMuch(c); why != "" {
+		why := tooMuch(c)
+		if why != "" && !testing.Short() && !*first && c.mayBeLess() {
+			m.t.Logf("request %d of %d: %s; the requests to this service are sent again\n%.2000s", i, stream, why, r)
+			c = m.sendAgain()
+			why = tooMuch(c)
+		}
+		if why != "" {
 			found++
 			if *first {
 				m.t.Errorf("request %d of %d: %s\nanswered %d %.300s\n%.2000s\n%v, %d MiB held", i, stream, why, c.status, c.answer, r, c.counts, c.peak/mib)
@@ -119,6 +126,7 @@ type machine struct {
 	limit    string  // ALDS_REQUEST_TIMEOUT
 	w        *world
 	s        *service
+	sent     []*request     // requests to this service
 	seen     map[string]int // number of answers by kind and status
 	closest  []nearest      // one for each of bounds, in the same order
 }
@@ -154,8 +162,22 @@ func (m *machine) renew() {
 	if m.server != nil {
 		m.database = m.server.copied(m.t, m.database)
 	}
-	m.s = start(m.t, copyTo(m.t, m.template), m.server, m.database, m.w, m.limit)
+	m.s, m.sent = start(m.t, copyTo(m.t, m.template), m.server, m.database, m.w, m.limit), nil
 	m.send(&request{kind: "first", who: "admin", method: "GET", path: "/rest-1.v1/Data/Scope/0"})
+}
+
+// sendAgain sends all requests of the current service to a new service and returns the cost of the last one.
+func (m *machine) sendAgain() (c cost) {
+	m.t.Helper()
+	all := m.sent
+	m.renew()
+	for _, r := range all {
+		if c = m.send(r); c.status == http.StatusUnauthorized {
+			m.renew()
+		}
+	}
+	m.sent = all
+	return c
 }
 
 // send sends a request and returns its cost. It waits until the service has also done the work that the
@@ -390,6 +412,13 @@ func tooMuch(c cost) string {
 		}
 	}
 	return ""
+}
+
+// mayBeLess reports whether the cost exceeds only bounds of costs that a loaded machine increases. The garbage
+// collector, for example, comes late when other programs use the processors.
+func (c cost) mayBeLess() bool {
+	c.Held, c.Processor, c.peak, c.waited = 0, 0, 0, waited{wrong: c.wrong}
+	return tooMuch(c) == ""
 }
 
 // shrunk reduces a request that costs too much; last is its cost. It returns a description of the smallest such

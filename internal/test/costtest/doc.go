@@ -17,7 +17,10 @@
 //
 // A finding is a request that exceeds one of the bounds (see bounds). A bound is a multiple of the size of
 // the request plus a constant. A request that is answered 500 or ends the process is a finding, too. Each
-// finding is reduced until nothing more can be left out, and is then printed.
+// finding is reduced until nothing more can be left out, and is then printed. Memory, processor time and what
+// another member waited for also grow when the machine does other work. A long run therefore sends all
+// requests of the service again if a request exceeds only these bounds, and logs it. It is a finding if it
+// exceeds them again.
 //
 //	go test ./internal/test/costtest -run Requests -v -timeout 5h -cost.requests 200000
 //	go test ./internal/test/costtest -run Requests -v -seed 7 -cost.requests 2000
