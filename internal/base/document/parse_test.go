@@ -92,6 +92,7 @@ func TestHostileBodiesAreRefusedCheaply(t *testing.T) {
 		"10,000 lists within each other":        {strings.Repeat("[", 10_000), false, "nested deeper than 100"},
 		"10,000 maps within each other":         {strings.Repeat(`{"a":`, 10_000), false, "nested deeper than 100"},
 		"10,000 YAML lists within each other":   {strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000), true, "nested deeper than 100"},
+		"20,000 YAML lists within each other":   {strings.Repeat("[", 20_000), true, "nested deeper than 100"},
 		"more values than a body may have":      {"[" + strings.Repeat("1,", MaxNodes) + "1]", false, "more than 2000000 values"},
 		"an alias bomb":                         {bomb, true, "aliases of the body stand for more than 100000"},
 		"aliases of a long text":                {"a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a, ", 9) + "]", true, "aliases of the body stand for more than 8388608 bytes"},

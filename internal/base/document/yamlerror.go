@@ -93,6 +93,9 @@ func errorOf(text []byte) (e yamlError, ok bool) {
 func (p *yamlParser) fail(err error) error {
 	e := newYAMLError(err)
 	at, begin := p.search(e)
+	if strings.HasPrefix(e.says, "exceeded max depth") { // the parser's own limit, which is higher than MaxDepth
+		return tooDeep(max(at, 0))
+	}
 	if at < 0 {
 		return fault.Invalidf(0, "Invalid YAML: %s.", e.says)
 	}
