@@ -79,8 +79,10 @@ type DB struct {
 	noRoom *atomic.Int64 // number of writes that failed because the server was full
 
 	limit time.Duration
-	log   *slog.Logger
-	gorm  *gorm.DB
+
+	lockedReads time.Duration // see MaxLockedRead
+	log         *slog.Logger
+	gorm        *gorm.DB
 }
 
 // Open opens the database at address, mysql://user:pass@host:3306/name or sqlite:path, and
@@ -97,7 +99,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &DB{limit: o.WriteLimit, log: o.Log, noRoom: new(atomic.Int64), engine: new(atomic.Pointer[engine.Engine])}
+	d := &DB{limit: o.WriteLimit, lockedReads: MaxLockedRead, log: o.Log, noRoom: new(atomic.Int64), engine: new(atomic.Pointer[engine.Engine])}
 	var err error
 	switch scheme, rest, _ := strings.Cut(address, ":"); scheme {
 	case "mysql":

@@ -56,8 +56,12 @@ func (d *DB) Reading() (quick, waiting, long, waitingLong int) {
 	return quick, waiting, long, waitingLong
 }
 
-// LimitTurnReads sets the time limit for the queries of a write on SQLite.
-func (d *DB) LimitTurnReads(limit time.Duration) { d.turns.reads = limit }
+// LimitTurnReads sets the time limit for the queries of a write.
+func (d *DB) LimitTurnReads(limit time.Duration) {
+	if d.lockedReads = limit; d.turns != nil {
+		d.turns.reads = limit
+	}
+}
 
 // ErrStalled is the error of a read whose client takes too long.
 var ErrStalled = errStalled

@@ -80,6 +80,7 @@ func (l later) Exec(ctx context.Context, query string, args ...any) (Result, err
 	}
 	t.waits += weight
 	t.ran++
+	t.locks = true
 	t.waiting = append(t.waiting, Statement{query, append([]any(nil), args...)}) // the caller may reuse its slice
 	return driver.RowsAffected(0), nil
 }

@@ -1,6 +1,8 @@
 package db
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/alds-dev/alds/internal/base/fault"
@@ -9,6 +11,10 @@ import (
 // MaxTurnRead is the time limit for all queries of one write on SQLite. Other writes wait during
 // these queries.
 const MaxTurnRead = 2 * time.Second
+
+// MaxLockedRead is the time limit for the queries of one write on a server after the first statement
+// of the write that may have locked rows. Until then nobody waits for the write.
+const MaxLockedRead = 3 * time.Second
 
 // starved is a factor for the case that other processes keep the processors busy. Then MaxTurnRead
 // limits the processor time of this process, and MaxTurnRead times starved limits the time by the
@@ -26,18 +32,40 @@ const interruptEvery = 20 * time.Millisecond
 var ErrTurnRead = fault.Invalidf(fault.NoPlace, "The queries of a request that writes took longer than %d ms; send long ones in a request of their own.",
 	MaxTurnRead.Milliseconds())
 
+// ErrLockedRead is ErrTurnRead of a server.
+var ErrLockedRead = fault.Invalidf(fault.NoPlace, "The queries after the first change of a request took longer than %d ms; send long ones first, or in a request of their own.",
+	MaxLockedRead.Milliseconds())
+
 // ReadInTurn calls do, which executes a query of a request. On SQLite, all queries of one write
 // together may take MaxTurnRead. The query that exceeds this limit is interrupted, and the write
 // ends. If other processes keep the machine busy, the limit applies to the processor time of this
-// process. The limit by the clock is then MaxTurnRead times starved. If q is not a write on SQLite,
-// ReadInTurn only calls do.
-// Errors: the error of do; ErrTurnRead.
-func ReadInTurn(q Querier, do func() error) error {
+// process. The limit by the clock is then MaxTurnRead times starved. On a server, the queries after
+// the first statement that may lock rows may take MaxLockedRead. In a read, ReadInTurn only calls do.
+// Errors: the error of do; ErrTurnRead; ErrLockedRead.
+func ReadInTurn(ctx context.Context, q Querier, do func(ctx context.Context) error) error {
 	t, ok := q.(*Tx)
-	if !ok || t.shared == nil || t.shared.Interrupt == nil {
-		return do()
+	switch {
+	case !ok:
+		return do(ctx)
+	case t.shared != nil && t.shared.Interrupt != nil:
+		return t.readInTurn(func() error { return do(ctx) })
+	case t.locks:
+		return t.readLocked(ctx, do)
 	}
-	return t.readInTurn(do)
+	return do(ctx)
+}
+
+// readLocked calls do, and ends it after MaxLockedRead.
+func (t *Tx) readLocked(ctx context.Context, do func(ctx context.Context) error) error {
+	began := time.Now()
+	limited, cancel := context.WithDeadlineCause(ctx, began.Add(t.d.lockedReads-t.readFor), ErrLockedRead)
+	defer cancel()
+	err := do(limited)
+	t.readFor += time.Since(began)
+	if err != nil && errors.Is(context.Cause(limited), ErrLockedRead) {
+		err, t.aborted = ErrLockedRead, ErrLockedRead
+	}
+	return err
 }
 
 func (t *Tx) readInTurn(do func() error) error {

@@ -32,6 +32,7 @@ type Tx struct {
 	waiting  []Statement     // see Later
 	waits    int             // approximate size of waiting, in bytes
 	readFor  time.Duration   // see ReadInTurn
+	locks    bool            // true if a statement was sent that may lock rows
 	missed   bool            // see Missed
 }
 
@@ -155,6 +156,7 @@ func (t *Tx) exec(ctx context.Context, query string, args ...any) (sql.Result, e
 		return nil, err
 	}
 	t.ran++
+	t.locks = true
 	return t.send(ctx, Statement{query, args})
 }
 

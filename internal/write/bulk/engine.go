@@ -261,7 +261,7 @@ func (e *Engine) carryOut(
 // ids returns the Oids that a query within a command finds.
 // Errors: those of Finder.IDs and db.ReadInTurn.
 func (e *Engine) ids(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) (found []oid.OID, err error) {
-	err = db.ReadInTurn(q, func() error {
+	err = db.ReadInTurn(ctx, q, func(ctx context.Context) error {
 		found, err = e.finder.IDs(ctx, q, who, r)
 		return err
 	})

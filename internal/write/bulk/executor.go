@@ -309,7 +309,7 @@ func (p *executor) query(ctx context.Context, s *step) error {
 		if p.res.queries > 0 {
 			p.res.rows = append(p.res.rows, ',')
 		}
-		err = db.ReadInTurn(p.q, func() (err error) {
+		err = db.ReadInTurn(ctx, p.q, func(ctx context.Context) (err error) {
 			p.res.rows, info, err = p.finder.Answer(ctx, p.q, p.actor(), r, p.res.rows)
 			return err
 		})

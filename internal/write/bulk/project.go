@@ -369,7 +369,7 @@ func fieldsOf(n *document.Node) []field {
 // isCommandFailure reports whether only the command with this error fails. Any other error makes
 // the whole request fail.
 func isCommandFailure(err error) bool {
-	if errors.Is(err, db.ErrTurnRead) || errors.Is(err, asset.ErrReach) {
+	if errors.Is(err, db.ErrTurnRead) || errors.Is(err, db.ErrLockedRead) || errors.Is(err, asset.ErrReach) {
 		return false
 	}
 	switch fault.KindOf(err) {
