@@ -204,6 +204,8 @@ type Session struct {
 
 	recentRanks map[string]int64 // key: sequence of ranks; value: the latest rank that a command of the request has given
 
+	latestContent decoded // the latest content that a command of the request has sent
+
 	modelChanged      bool // true if rows of the model were changed
 	definitionsLocked bool // see lockDefinitions
 	finished          bool // true if the audit row is written; no more commands may follow

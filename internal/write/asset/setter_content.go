@@ -17,7 +17,7 @@ type content struct {
 // setContent sets an attribute to the reference of a content. The bytes are stored when the batch
 // is written. An empty content clears the attribute.
 func (set *setter) setContent(w *row, a *meta.Attr, ch *Change) error {
-	c, ok := contentOf(ch)
+	c, ok := set.contentOf(ch)
 	if !ok {
 		return invalid(a)
 	}
@@ -31,9 +31,17 @@ func (set *setter) setContent(w *row, a *meta.Attr, ch *Change) error {
 	return set.storeScalar(w, a, c.ref.String())
 }
 
+// decoded is a content with the Base64 text from which it was decoded.
+type decoded struct {
+	text string
+	content
+}
+
 // contentOf returns the content of a change: a reference to stored bytes, or bytes that it decodes
-// from Base64. It returns false if the change is not valid.
-func contentOf(ch *Change) (content, bool) {
+// from Base64. An update of many assets has the same text for all of them, so the latest content is
+// kept. The bytes of a content count as text that the request writes each time they are decoded.
+// It returns false if the change is not valid.
+func (set *setter) contentOf(ch *Change) (content, bool) {
 	if ch.Content != nil {
 		return content{ref: *ch.Content}, true
 	}
@@ -41,6 +49,14 @@ func contentOf(ch *Change) (content, bool) {
 	if !ok || written.isEmpty() {
 		return content{}, ok
 	}
+	if kept := set.s.latestContent; kept.bytes != nil && kept.text == written.Text {
+		return kept.content, true
+	}
 	b, err := base64.StdEncoding.DecodeString(written.Text)
-	return content{blob.RefOf(b), b}, err == nil
+	if err != nil {
+		return content{}, false
+	}
+	set.changes.bytes += int64(len(b))
+	set.s.latestContent = decoded{written.Text, content{blob.RefOf(b), b}}
+	return set.s.latestContent.content, true
 }
