@@ -78,7 +78,7 @@ var keepers = map[string][]string{
 	module + "internal/app/command":         {"cmd/api", "cmd/scheduler", "cmd/standalone", "cmd/worker"},
 	module + "internal/app/config":          {"internal/app", "internal/app/command"},
 	module + "internal/app/embedded":        {"cmd/standalone", "internal/test/testproc"}, // only standalone links it
-	module + "internal/test/testdb":         {"internal/test/testall", "internal/test/testproc"},
+	module + "internal/test/testdb":         {"internal/test/testall", "internal/test/testnpm", "internal/test/testproc"},
 	module + "sql":                          {"internal/store/migrate", "internal/test/testdb"},
 	"github.com/microcosm-cc/":              {"internal/web/ui", "internal/mcp"},
 	"github.com/standard-webhooks/":         {"internal/events/webhook", "internal/test/spectest"},
