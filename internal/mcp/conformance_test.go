@@ -109,11 +109,11 @@ func fixture() *sdk.Server {
 		"test_input_required_result_elicitation":     {{"user_name": elicit("What is your name?", "name")}},
 		"test_streaming_elicitation":                 {{"user_name": elicit("What is your name?", "name")}},
 		"test_input_required_result_sampling":        {{"capital_question": sample("What is the capital of France?")}},
-		"test_input_required_result_list_roots":      {{"client_roots": &sdk.ListRootsParams{}}},
+		"test_input_required_result_list_roots":      {{"client_roots": roots}},
 		"test_input_required_result_request_state":   {{"confirm": elicit("Please confirm", "ok")}},
 		"test_input_required_result_tampered_state":  {{"confirm": elicit("Please confirm", "ok")}},
 		"test_input_required_result_capabilities":    {{"question": sample("What is the capital of France?")}},
-		"test_input_required_result_multiple_inputs": {{"user_name": elicit("What is your name?", "name"), "greeting": sample("Generate a greeting"), "client_roots": &sdk.ListRootsParams{}}},
+		"test_input_required_result_multiple_inputs": {{"user_name": elicit("What is your name?", "name"), "greeting": sample("Generate a greeting"), "client_roots": roots}},
 		"test_input_required_result_multi_round":     {{"step1": elicit("Step 1: What is your name?", "name")}, {"step2": elicit("Step 2: What is your favorite color?", "color")}},
 	} {
 		tool(name, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -141,8 +141,11 @@ func elicit(message, property string) *sdk.ElicitParams {
 	return &sdk.ElicitParams{Message: message, RequestedSchema: json.RawMessage(`{"type":"object","properties":{"` + property + `":{"type":"string"}},"required":["` + property + `"]}`)}
 }
 
-func sample(question string) *sdk.CreateMessageParams {
-	return &sdk.CreateMessageParams{MaxTokens: 100, Messages: []*sdk.SamplingMessage{{Role: "user", Content: inText(question)}}}
+// roots is a question for the folders of the client.
+var roots = &sdk.ListRootsParams{} //nolint:staticcheck // deprecated, and still in the suite
+
+func sample(question string) sdk.InputRequest {
+	return &sdk.CreateMessageParams{MaxTokens: 100, Messages: []*sdk.SamplingMessage{{Role: "user", Content: inText(question)}}} //nolint:staticcheck // deprecated, and still in the suite
 }
 
 // nextRound returns the questions of the next round and the state with them. It returns nil if the client has answered all
