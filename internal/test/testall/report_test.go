@@ -255,7 +255,7 @@ func TestPackages(t *testing.T) {
 
 // quickOrHelpers are the entries of internal/test that need no area of their own: tests of the quick tier,
 // and helpers.
-var quickOrHelpers = []string{"archtest", "testseed", "testall", "testdb", "testproc", "doc.go"}
+var quickOrHelpers = []string{"archtest", "testseed", "testall", "testdb", "testnpm", "testproc", "doc.go"}
 
 // TestAreas checks that every package of internal/test has an area of its own, except for those in
 // quickOrHelpers. It also checks that the packages of each area exist.
