@@ -58,6 +58,15 @@ func (s *Set) Len() int {
 // Cell returns cell c of a row.
 func (s *Set) Cell(row int32, c int) value.Scalar { return s.Cells[int(row)*s.Width+c] }
 
+// Part returns a set with some rows, in the given order, and without lists.
+func (s *Set) Part(rows []int32) *Set {
+	p := &Set{Body: s.Body, Width: s.Width, Cells: make([]value.Scalar, 0, len(rows)*s.Width)}
+	for _, r := range rows {
+		p.Cells = append(p.Cells, s.Cells[int(r)*s.Width:(int(r)+1)*s.Width]...)
+	}
+	return p
+}
+
 // Truncate drops the rows after the first n.
 func (s *Set) Truncate(n int) { s.Cells = s.Cells[:min(n, s.Len())*s.Width] }
 

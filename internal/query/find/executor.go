@@ -2,6 +2,7 @@ package find
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -33,6 +34,9 @@ type executor struct {
 	groups     int         // number of groups so far, without those of rows that refer to no asset
 	groupBytes int64       // bytes of groups in the answer
 	groupHeld  int64       // bytes of memory that groups take besides
+
+	piece int   // number of rows whose branches are read at once; 0: all
+	most  int64 // number of bytes of x.sets at which errBelow ends the reading of branches; 0: none
 
 	handed int           // rows passed to the encoder
 	waited time.Duration // how long the executor has waited for the client of a flushed answer
@@ -88,11 +92,51 @@ func (x *executor) version(s *encode.Set, row int32, id, moment int, withMoment 
 	return v
 }
 
-// emit reads the branches of a set and calls row for each row number in the list order.
+// emit reads the branches of a set and calls row for each row number in the list order. If the
+// branches of all these rows take too much memory, it reads those of fewer rows at once.
 func (x *executor) emit(ctx context.Context, s *encode.Set, order []int32, row func(*encode.Set, int32) error) error {
+	before := x.sets.used
+	for len(order) > 0 {
+		n, part, rows := len(order), s, order
+		if x.together == nil && x.piece > 0 {
+			n = min(n, x.piece)
+		}
+		if n < s.Len() {
+			part, rows = s.Part(order[:n]), inOrder(n)
+		}
+		if x.most = 0; n > 1 && x.together == nil {
+			x.most = before + x.f.maxBelow
+		}
+		switch err := x.emitPiece(ctx, part, rows, row); {
+		case errors.Is(err, errBelow):
+			x.piece, x.below, part.Lists = max(1, n/8), nil, nil
+		case err != nil:
+			return err
+		default:
+			if order = order[n:]; len(order) > 0 && x.sets.used-before < x.f.maxBelow/4 {
+				x.piece = 2 * n
+			}
+		}
+		if n < s.Len() || len(order) > 0 {
+			x.sets.shrink(before)
+		}
+	}
+	return nil
+}
+
+// maxBelow is the default of Finder.maxBelow, in bytes.
+const maxBelow = 32 << 20
+
+// errBelow ends the reading of branches that take too much memory.
+var errBelow = errors.New("the branches of these rows take too much memory at once")
+
+// emitPiece reads the branches of a set and calls row for each row number in the list order.
+// Errors: errBelow, before row is called.
+func (x *executor) emitPiece(ctx context.Context, s *encode.Set, order []int32, row func(*encode.Set, int32) error) error {
 	if err := x.branches(ctx, s); err != nil {
 		return err
 	}
+	x.most = 0
 	if err := x.checkMinSize(s, order); err != nil {
 		return err
 	}
@@ -254,6 +298,9 @@ func (x *executor) scan(ctx context.Context, s *encode.Set, st sqlgen.Statement,
 				return err
 			}
 			size = n
+			if x.most > 0 && x.sets.used > x.most {
+				return errBelow
+			}
 		}
 		return row()
 	})

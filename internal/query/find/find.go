@@ -37,11 +37,13 @@ type Finder struct {
 	out     *output    // state of the current answer; nil: each query has its own answer, returned whole
 	plans   *planCache
 	metrics *metrics
+
+	maxBelow int64 // number of bytes that the branches of rows may take together, except those of a single row
 }
 
 // New returns a Finder for a database and the model of its rows.
 func New(d *db.DB, m *meta.Model) *Finder {
-	f := &Finder{Contents: blob.New(d, blob.Options{}), d: d, metrics: newMetrics()}
+	f := &Finder{Contents: blob.New(d, blob.Options{}), d: d, metrics: newMetrics(), maxBelow: maxBelow}
 	return f.With(m)
 }
 
@@ -50,7 +52,7 @@ func New(d *db.DB, m *meta.Model) *Finder {
 func (f *Finder) With(m *meta.Model) *Finder {
 	f = &Finder{
 		MaxAnswer: f.MaxAnswer, Contents: f.Contents, References: f.References, Slowest: f.Slowest,
-		d: f.d, m: m, plans: newPlanCache(), metrics: f.metrics,
+		d: f.d, m: m, plans: newPlanCache(), metrics: f.metrics, maxBelow: f.maxBelow,
 	}
 	if role, ok := m.Type("Role"); ok {
 		f.noRead, f.role = auth.RolesWithoutRead(role), role

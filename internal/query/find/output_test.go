@@ -181,6 +181,39 @@ func TestMemoryIsTaken(t *testing.T) {
 	})
 }
 
+// TestBranchesAreReadInPieces checks that the rows below many rows are not in memory together, and that the answer is
+// the same as if they were.
+func TestBranchesAreReadInPieces(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := crossed(t, d, 200)
+		answer := func(r query.Request) ([]byte, int64) {
+			b := memory.NewBudget(1 << 30)
+			h := b.Hold("m")
+			defer h.Release()
+			w, err := f.Rows(memory.With(t.Context(), h), nil, auth.System, r, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w, b.Peak()
+		}
+		all := query.Request{From: query.Text{Text: "Story"}, Select: items([]string{"Number", "Scope.Workitems.Name"}), Sort: []query.Text{{Text: "-Name"}}}
+		page := all
+		page.Page = &query.Page{Start: 3, Size: 180}
+		for name, r := range map[string]query.Request{"all rows": all, "a page": page} {
+			f.maxBelow = maxBelow
+			want, together := answer(r)
+			f.maxBelow = 1 << 20
+			got, inPieces := answer(r)
+			if !bytes.Equal(got, want) || len(want) < 180*180*len("Story 1") {
+				t.Errorf("%s: the answers have %d and %d bytes", name, len(got), len(want))
+			}
+			if together < 8<<20 || inPieces > 5<<20 {
+				t.Errorf("%s: %d bytes were taken together, %d in pieces", name, together, inPieces)
+			}
+		}
+	})
+}
+
 // TestGroupsHaveABound checks that groups within groups are refused when there are too many. A query of a
 // hundred bytes could otherwise make any number of them from one row.
 func TestGroupsHaveABound(t *testing.T) {
