@@ -32,7 +32,7 @@ type Tx struct {
 	waiting  []Statement     // see Later
 	waits    int             // approximate size of waiting, in bytes
 	readFor  time.Duration   // see ReadInTurn
-	locks    bool            // true if a statement was sent that may lock rows
+	locks    bool            // true if a statement other than a query was sent, so that rows may be locked
 	missed   bool            // see Missed
 }
 
