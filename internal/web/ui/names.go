@@ -1,9 +1,12 @@
 package ui
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Names maps Oids to the names of assets.
@@ -46,3 +49,16 @@ func (v *Visit) NamesOf(all ...string) (Names, error) {
 
 // RoleName removes the prefix of the tag from the name of a role. Other names stay unchanged.
 func RoleName(tag string) string { return strings.TrimPrefix(tag, "Role.Name'") }
+
+// Initials returns the first letters of the first and the last word of a name, for the round sign of
+// a person. It returns "?" for a name without letters and digits.
+func Initials(name string) string {
+	var first, last string
+	for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		letter, _ := utf8.DecodeRuneInString(word)
+		if last = string(letter); first == "" {
+			first, last = last, ""
+		}
+	}
+	return cmp.Or(first+last, "?")
+}

@@ -76,6 +76,7 @@ var functions = template.FuncMap{
 	"next":      func(n int) int { return n + 1 },
 	"counted":   Counted,
 	"thousands": Thousands,
+	"initials":  Initials,
 }
 
 // Instant formats a time in UTC as HTML, or returns "never" for the zero time.

@@ -21,6 +21,19 @@ document.addEventListener("change", (event) => {
   field.reportValidity();
 });
 
+// A menu closes when something else is clicked or has the focus, and by Escape.
+const openMenus = () => document.querySelectorAll("details.menu[open]");
+for (const happens of ["click", "focusin"]) document.addEventListener(happens, (event) => {
+  for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false;
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  for (const menu of openMenus()) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+});
+
 // refusalOf returns the message of a refused request, or "" if the request succeeded.
 async function refusalOf(answer) {
   if (answer.status === 204) return "";
