@@ -35,11 +35,11 @@ func TestAsset(t *testing.T) {
 				t.Fatalf("%d: %s", status, b.html())
 			}
 			if scripted {
-				b.waitGone("[hx-get]")
+				b.waitGone("section[hx-get]")
 			} else {
-				b.follow("[hx-get] a")
+				b.follow("section[hx-get] a")
 			}
-			if !strings.Contains(b.text(".asset > div:last-child"), "Allocated To Do") {
+			if !strings.Contains(b.text(".asset > aside"), "Allocated To Do") {
 				t.Errorf("the totals are missing: %s", b.text(".asset"))
 			}
 			b.follow(".tabs li:nth-child(4) a")
@@ -56,14 +56,18 @@ func TestAsset(t *testing.T) {
 				t.Errorf("%s: %s", b.path(), b.html())
 			}
 			b.open(assetPage(created[0]))
+			b.click("#operations > summary")
 			if b.follow("button[value=Close]"); b.text("hgroup mark") != "Closed" {
 				t.Errorf("closed, it is %s", b.text("hgroup mark"))
 			}
+			b.click("#operations > summary")
 			b.follow("button[value=Reactivate]")
-			b.click("details:has([value=Delete]) summary")
-			if b.submit("details:has([value=Delete]) form"); b.text(".refused") != "It is deleted." {
+			b.click("#operations > summary")
+			b.click("#operations details:has([value=Delete]) summary")
+			if b.submit("#operations details:has([value=Delete]) form"); b.text(".refused") != "It is deleted." {
 				t.Errorf("deleted: %s", b.html())
 			}
+			b.click("#operations > summary")
 			if b.follow("button[value=Undelete]"); b.text("hgroup mark") != "Active" {
 				t.Errorf("brought back, it is %s", b.text("hgroup mark"))
 			}

@@ -164,7 +164,7 @@ func TestMemberAdministrator(t *testing.T) {
 	s.people()
 	b := newTab(t, s.origin)
 	signIn(b, "mia", password)
-	if got := eval[string](b, `[...document.querySelectorAll("header nav ul:first-child a")].map(a => a.textContent).join(" ")`); got != "alds Projects Console Model Applications Members" {
+	if got := eval[string](b, `[...document.querySelectorAll("header .far a")].map(a => a.textContent).join(", ")`); got != "Console, Model, Access tokens, Members" {
 		t.Errorf("the navigation has %s", got)
 	}
 	b.open("/alds/ui/members/Member:20")

@@ -30,6 +30,7 @@ func TestProposal(t *testing.T) {
 		t.Errorf("the open proposals are %s", shown)
 	}
 	b.open(assetPage(kept.Proposal))
+	b.click("#operations > summary")
 	b.screenshot("proposal")
 	for _, want := range []string{"What it would change", "Pay by card", "Checkout", "new Story", "Pay by invoice", "before Pay by card", "Two ways to pay.", "Decline"} {
 		if shown := b.text("main"); !strings.Contains(shown, want) {

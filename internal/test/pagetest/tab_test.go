@@ -170,6 +170,26 @@ func (b *tab) fill(selector, text string) {
 	send(b, "type in "+selector, chromedp.SendKeys(field, text))
 }
 
+// write adds a text to a field, at its end.
+func (b *tab) write(selector, text string) {
+	b.t.Helper()
+	send(b, "write in "+selector, chromedp.Focus(chromedp.CSS(selector)))
+	command(b, input.InsertText, input.InsertTextParams{Text: text})
+}
+
+// choose chooses the option of a select that shows a text.
+func (b *tab) choose(selector, shown string) {
+	b.t.Helper()
+	if !eval[bool](b, `(e => {
+		const to = [...e.options].findIndex(o => o.text === `+quote(shown)+`);
+		if (to < 0) return false;
+		e.selectedIndex = to;
+		e.dispatchEvent(new Event("input", {bubbles: true})); e.dispatchEvent(new Event("change", {bubbles: true}));
+		return true })(document.querySelector(`+quote(selector)+`))`) {
+		b.t.Fatalf("%s does not offer %s", selector, shown)
+	}
+}
+
 // press presses keys of package kb, such as kb.Enter.
 func (b *tab) press(keys string, modifiers ...chromedp.Modifier) {
 	b.t.Helper()

@@ -48,6 +48,15 @@ type assetTab struct {
 	Here       bool
 }
 
+// Kind returns the token of the type, for its icon.
+func (a *asset) Kind() string { return a.kind.Token }
+
+// MayEdit reports whether the reader may change the name of the asset.
+func (a *asset) MayEdit() bool {
+	name := a.kind.ByName["Name"]
+	return name != nil && !name.IsReadOnly && a.May && !a.Deleted && !a.IsPast
+}
+
 // Tabs returns the tabs of the page.
 func (a *asset) Tabs() []assetTab {
 	tabs := []assetTab{

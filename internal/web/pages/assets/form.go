@@ -93,6 +93,7 @@ type editPage struct {
 	Message string
 	Not     []string // labels of attributes that the form does not have
 
+	only   string // name of the only attribute of the form; empty: all
 	fields []*field
 	offers map[string][]ref // possible values of relations, by type; at most maxChoices+1
 	days   map[string]bool  // attributes with a date only
@@ -102,18 +103,12 @@ type editPage struct {
 func (p *editPage) editable() []*ui.Attribute {
 	var list []*ui.Attribute
 	for _, one := range p.kind.Attributes {
-		label := p.words.Of(one.DisplayName)
 		switch {
-		case one.AttributeType == "Password" || one.AttributeType == "Blob" || one.AttributeType == "Rank" || one.AttributeType == "LongText" && (p.Cut || len(p.row.text(one.Name)) > maxEdited):
-			if !one.IsReadOnly {
-				p.Not = append(p.Not, label)
-			}
-		case one.IsReadOnly:
-			if !p.kind.IsClosure(one) && groupOf(one, p.model) != inSystem {
-				p.Not = append(p.Not, label)
-			}
-		default:
+		case p.only != "" && one.Name != p.only:
+		case p.isEdited(one):
 			list = append(list, one)
+		case !one.IsReadOnly || !p.kind.IsClosure(one) && groupOf(one, p.model) != inSystem:
+			p.Not = append(p.Not, p.words.Of(one.DisplayName))
 		}
 	}
 	slices.Sort(p.Not)

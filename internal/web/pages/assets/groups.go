@@ -30,33 +30,42 @@ func (v *assetView) group() {
 		if one.ToMany() && !v.IsPast || operated[one.Name] || isTotal(one) || one.AttributeType == "Password" || one.AttributeType == "Blob" {
 			continue
 		}
-		if one.Name == "Name" || one.Name == "Number" {
-			continue // shown in the heading
+		if one.Name == "Name" || one.Name == "Number" || one.AttributeType == "Rank" {
+			continue // shown in the heading, or as the place in a backlog
 		}
 		name := groupOf(one, v.model)
 		f, set := v.factOf(one)
+		v.makeEditable(&f, one)
 		switch {
-		case one.AttributeType == "LongText" && set:
+		case one.AttributeType == "LongText" && (set || one.Name == "Description" && f.Edit != ""):
 			v.Long = append(v.Long, f)
-		case set:
+		case set || daily[one.Name] && f.Edit != "":
 			byName[name] = append(byName[name], f)
-		case name != inSystem && (!one.ToMany() || !one.IsReadOnly):
-			v.NotSet = append(v.NotSet, f.Label)
+		case f.Edit != "":
+			v.NotSet = append(v.NotSet, unset{f.Label, f.Name, f.Edit})
 		}
 	}
 	for i, list := range v.Lists {
 		if list.people {
-			byName[inPeople] = append(byName[inPeople], list.fact())
+			f := list.fact()
+			v.makeEditable(&f, v.kind.ByName[list.Name])
+			byName[inPeople] = append(byName[inPeople], f)
 			v.Lists[i].Rows = nil
 		}
 	}
+	v.NotSet = slices.DeleteFunc(v.NotSet, func(u unset) bool {
+		if daily[u.Name] {
+			byName[inPeople] = append(byName[inPeople], fact{Name: u.Name, Label: u.Label, Edit: u.Edit})
+		}
+		return daily[u.Name]
+	})
 	v.Lists = slices.DeleteFunc(v.Lists, func(l relatedList) bool { return len(l.Rows) == 0 })
 	for _, name := range groupOrder {
 		if len(byName[name]) > 0 {
 			v.Groups = append(v.Groups, group{Name: name, Facts: byName[name], Quiet: name == inSystem})
 		}
 	}
-	slices.Sort(v.NotSet)
+	slices.SortFunc(v.NotSet, func(a, b unset) int { return strings.Compare(a.Label, b.Label) })
 }
 
 // validators returns the attributes that report whether an operation may run.
@@ -111,9 +120,10 @@ func (a *asset) factOf(one *ui.Attribute) (fact, bool) {
 		}
 		return f, len(f.Refs) > 0
 	case one.IsRelation():
-		to := a.row.oid(one.Name)
-		f.Refs = []ref{{to, a.row.name(one.Name)}}
-		return f, to != ""
+		if to := a.row.oid(one.Name); to != "" {
+			f.Refs = []ref{{to, a.row.name(one.Name)}}
+		}
+		return f, len(f.Refs) > 0
 	case one.IsMultivalue:
 		f.Text = strings.Join(a.row.list(one.Name), ", ")
 	case one.AttributeType == "Boolean":

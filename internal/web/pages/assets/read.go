@@ -17,7 +17,7 @@ type assetView struct {
 	Groups      []group
 	Totals      *totals // nil: the type has none
 	Long        []fact  // long texts, the description first
-	NotSet      []string
+	NotSet      []unset
 	Tables      []relatedTable
 	Lists       []relatedList
 	Further     []furtherList
@@ -26,9 +26,10 @@ type assetView struct {
 	Largest     string // size limit of an attachment with its unit; empty if unknown
 	Content     *attached
 	Operations  []assetOperation
-	NotNow      []string // operations that cannot run now
 	Parts       []making // links that create parts of the asset
 	Proposal    *proposal
+	Comments    []comment
+	Talks       bool   // the reader may comment on it
 	Message     string // why a form was refused
 }
 
@@ -37,13 +38,17 @@ type making struct{ Label, Link string }
 
 // fact is an attribute with its value.
 type fact struct {
-	Label string
-	Text  string        // one value
-	URL   string        // link on Text
-	HTML  template.HTML // a long text
-	At    template.HTML // an instant
-	Refs  []ref
-	All   string // link to the console with all assets, if Refs has only the first
+	Name   string // name of the attribute
+	Label  string
+	Edit   string        // path of the form that changes it, without the base; empty: the reader may not
+	Choice bool          // it is one of the values of a list
+	Text   string        // one value
+	URL    string        // link on Text
+	HTML   template.HTML // a long text
+	At     template.HTML // an instant
+	Refs   []ref
+	All    string // link to the console with all assets, if Refs has only the first
+	long   bool
 }
 
 // group has facts that belong together.
@@ -66,6 +71,9 @@ func showRead(v *ui.Visit, o oid.OID, refused string) error {
 			return err
 		}
 		if err := readAround(v, &view); err != nil {
+			return err
+		}
+		if err := readComments(v, &view); err != nil {
 			return err
 		}
 		if view.Proposal, err = readProposal(v, a); err != nil {

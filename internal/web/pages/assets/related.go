@@ -178,8 +178,9 @@ func (a asked) rows(answer []row) []row {
 // add adds the rows of a relation to many to the page.
 func (v *assetView) add(one asked, found []row) {
 	if len(found) == 0 {
-		if !one.relation.IsReadOnly {
-			v.NotSet = append(v.NotSet, v.words.Of(one.relation.DisplayName))
+		f := fact{Label: v.words.Of(one.relation.DisplayName)}
+		if v.makeEditable(&f, one.relation); f.Edit != "" {
+			v.NotSet = append(v.NotSet, unset{f.Label, f.Name, f.Edit})
 		}
 		return
 	}

@@ -34,6 +34,31 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// A value is changed where it stands: a click on it opens its form, Escape closes the form, and the focus
+// goes with it.
+document.addEventListener("click", (event) => {
+  const value = event.target.closest(".facts dd, h1[id], .long > .text");
+  if (value && !event.target.closest("a, button, form, input, select, textarea") && !String(getSelection())) value.parentNode.querySelector(`#${CSS.escape(value.id || value.parentNode.id)} .change`)?.click();
+});
+document.addEventListener("keydown", (event) => {
+  const form = event.target.closest && event.target.closest(".inline");
+  if (form && event.key === "Escape") form.querySelector(".cancel").click();
+  if (form && event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.querySelector("form").requestSubmit();
+});
+let changed = ""; // id of the value that was being changed
+document.addEventListener("htmx:beforeSwap", (event) => {
+  changed = event.detail.target.closest(".inline") ? event.detail.target.id : "";
+});
+document.addEventListener("htmx:afterSettle", (event) => {
+  const field = document.querySelector(".inline :is(input:not([type=hidden]), select, textarea)");
+  const now = changed && document.getElementById(changed);
+  if (field && !field.closest(".inline").contains(document.activeElement)) {
+    field.focus();
+    if (field.type === "text" || field.type === "number") field.select();
+  } else if (now && !now.matches(".inline")) now.querySelector(".change")?.focus();
+  changed = "";
+});
+
 // refusalOf returns the message of a refused request, or "" if the request succeeded.
 async function refusalOf(answer) {
   if (answer.status === 204) return "";

@@ -1,0 +1,159 @@
+package assets
+
+import (
+	"html/template"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/web/ui"
+)
+
+// comment is an expression that mentions the asset. Spec: interface 1.
+type comment struct {
+	Oid      string        `json:"_oid"`
+	Author   string        `json:"Author.Name"`
+	At       string        `json:"AuthoredAt"`
+	Content  string        `json:"Content"`
+	Reply    ui.Reference  `json:"InReplyTo"`
+	To       string        `json:"InReplyTo.Author.Name"`
+	HTML     template.HTML `json:"-"`
+	Instant  template.HTML `json:"-"`
+	BelongTo ui.Reference  `json:"BelongsTo"`
+}
+
+// maxComments limits the comments on the page of an asset. maxComment limits the characters of a new one.
+const (
+	maxComments = 100
+	maxComment  = 20_000
+)
+
+// commented reports whether people comment on assets of a type.
+func (a *asset) commented() bool {
+	return a.kind.ByName["MentionedInExpressions"] != nil && !a.model.IsA(a.kind.Token, "List")
+}
+
+// readComments reads the latest comments on the asset, the oldest of them first.
+func readComments(v *ui.Visit, view *assetView) error {
+	if !view.commented() || view.Deleted {
+		return nil
+	}
+	err := v.API.Find([]ui.Query{{
+		"from": "Expression", "where": map[string]string{"Mentions": view.Oid},
+		"select": []string{"Author.Name", "AuthoredAt", "Content", "InReplyTo", "InReplyTo.Author.Name", "BelongsTo"},
+		"sort":   []string{"-AuthoredAt", "-ID"}, "page": map[string]int{"size": maxComments, "start": 0},
+	}}, &view.Comments)
+	if err != nil {
+		return err
+	}
+	for i, j := 0, len(view.Comments)-1; i < j; i, j = i+1, j-1 {
+		view.Comments[i], view.Comments[j] = view.Comments[j], view.Comments[i]
+	}
+	for i, c := range view.Comments {
+		view.Comments[i].HTML, view.Comments[i].Instant = ui.Sanitized(c.Content), dateOf(c.At)
+	}
+	view.Talks = true
+	v.Sends("api/asset?atomic=true", `{"AssetType": "Expression", "Content": "…", "Mentions": "`+view.Oid+`", "BelongsTo": {"AssetType": "Conversation"}}`)
+	return nil
+}
+
+// commentOn serves POST ui/asset/<Oid>/comment: a comment on the asset, or a reply to one. Members whose names
+// follow an @ take part in the conversation. They are no mentions of the expression: those would let everybody
+// who sees the member read the comment.
+func commentOn(v *ui.Visit) error {
+	o, err := readOid(v.Request.PathValue("oid"))
+	if err != nil {
+		return err
+	}
+	to := o.Now().String()
+	if err = v.Once(); err == nil {
+		err = writeComment(v, to, v.Field("content"), v.Field("reply"))
+	}
+	if refused, err := ui.AsError(err); err != nil {
+		return err
+	} else if refused != nil {
+		v.Status = refused.Status
+		return showRead(v, o.Now(), v.Readable(refused.Message))
+	}
+	return v.Redirect(assetLink(to, "done", "commented") + "#comments")
+}
+
+func writeComment(v *ui.Visit, to, content, reply string) error {
+	switch {
+	case content == "":
+		return &ui.Error{Status: http.StatusBadRequest, Message: "Write a comment first."}
+	case len(content) > maxComment:
+		return &ui.Error{Status: http.StatusBadRequest, Message: "A comment has at most 20,000 characters."}
+	case reply != "" && !ui.IsOid(reply, "Expression"):
+		return &ui.Error{Status: http.StatusBadRequest, Message: "The form does not say to which comment this is a reply."}
+	}
+	called, err := membersCalled(v, content)
+	if err != nil {
+		return err
+	}
+	say := map[string]any{"AssetType": "Expression", "Content": template.HTMLEscapeString(content), "Mentions": to}
+	talk := map[string]any{"AssetType": "Conversation"}
+	if len(called) > 0 {
+		talk["Participants"] = called
+	}
+	if reply == "" {
+		say["BelongsTo"] = talk
+		_, err = v.API.Write(say)
+		return err
+	}
+	var found []comment
+	if err := v.API.Find([]ui.Query{{"from": reply, "select": []string{"BelongsTo"}}}, &found); err != nil {
+		return err
+	}
+	say["InReplyTo"] = reply
+	switch {
+	case len(called) > 0: // a conversation belongs to who began it, so others cannot add members to it
+		say["BelongsTo"] = talk
+	case len(found) == 1 && found[0].BelongTo.Oid != "" && found[0].BelongTo.Oid != ui.NoAsset:
+		say["BelongsTo"] = found[0].BelongTo.Oid
+	}
+	_, err = v.API.Write(say)
+	return err
+}
+
+// calls matches an @ with the name that follows it.
+var calls = regexp.MustCompile(`(?:^|[\s(])@([\pL\pN][\pL\pN ._'-]{0,80})`)
+
+// maxCalled limits the names that are looked up for one comment.
+const maxCalled = 20
+
+// membersCalled returns the Oids of the members whose username, nickname or name follows an @ in a text.
+func membersCalled(v *ui.Visit, text string) ([]string, error) {
+	var names []string
+	for _, m := range calls.FindAllStringSubmatch(text, maxCalled) {
+		names = append(names, beginnings(m[1])...)
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	var found []struct {
+		Oid string `json:"_oid"`
+	}
+	err := v.Quiet().Find([]ui.Query{{
+		"from": "Member", "select": []string{"Name"}, "filter": []string{"AssetState='Active'", "Username=$Names|Nickname=$Names|Name=$Names"},
+		"with": map[string]any{"$Names": names}, "page": map[string]int{"size": maxCalled, "start": 0},
+	}}, &found)
+	called := make([]string, len(found))
+	for i, f := range found {
+		called[i] = f.Oid
+	}
+	return called, err
+}
+
+// beginnings returns the first word of a text, its first two words and its first three words, each without a dot
+// at the end: the name after an @ may have several words, and more text follows it.
+func beginnings(text string) (all []string) {
+	words := strings.Fields(text)
+	for i := range words[:min(3, len(words))] {
+		name := strings.Join(words[:i+1], " ")
+		if all = append(all, name); strings.TrimRight(name, ".-'") != name {
+			all = append(all, strings.TrimRight(name, ".-'"))
+		}
+	}
+	return all
+}
