@@ -27,6 +27,7 @@ type frame struct {
 	Static string // base path of styles and scripts
 	Here   string // first segment of the path below ui
 	Member *Member
+	Scope  string // Oid of the project that the page is about; empty: none
 	CSRF   string
 	Notice string // result of the form that redirected here
 	Sent   []sentRequest
@@ -109,6 +110,9 @@ func (v *Visit) execute(name, part, title string, data any) error {
 	f := frame{
 		Title: title, Base: v.Site.Base, Static: v.Site.Base + "/ui/static/" + v.Site.statics.version, Here: v.Here(),
 		Member: v.Member, Notice: v.notice(), Sent: v.API.sent, Forms: v.forms, Page: data,
+	}
+	if oid := v.Request.PathValue("oid"); IsOid(oid, "Scope") {
+		f.Scope = oid
 	}
 	if v.Member != nil {
 		f.CSRF = FormToken(v.Session)

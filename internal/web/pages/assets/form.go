@@ -49,6 +49,7 @@ type field struct {
 	Message     string // why the input was refused
 	Now         string // current value, if someone else has changed it since the form was opened
 	Was         string // name that the form showed for a relation to one
+	Fresh       bool   // the field is in the form of a new asset
 	attribute   *ui.Attribute
 }
 
@@ -93,7 +94,8 @@ type editPage struct {
 	Message string
 	Not     []string // labels of attributes that the form does not have
 
-	only   string // name of the only attribute of the form; empty: all
+	only   string          // name of the only attribute of the form; empty: all
+	wanted map[string]bool // names of the attributes of the form of a new asset; nil: all
 	fields []*field
 	offers map[string][]ref // possible values of relations, by type; at most maxChoices+1
 	days   map[string]bool  // attributes with a date only
@@ -104,7 +106,7 @@ func (p *editPage) editable() []*ui.Attribute {
 	var list []*ui.Attribute
 	for _, one := range p.kind.Attributes {
 		switch {
-		case p.only != "" && one.Name != p.only:
+		case p.only != "" && one.Name != p.only || p.wanted != nil && !p.wanted[one.Name]:
 		case p.isEdited(one):
 			list = append(list, one)
 		case !one.IsReadOnly || !p.kind.IsClosure(one) && groupOf(one, p.model) != inSystem:
@@ -137,13 +139,13 @@ func readFields(v *ui.Visit, p *editPage) error {
 		if !one.IsRelation() || related == nil {
 			continue
 		}
-		if one.IsMultivalue {
+		if one.IsMultivalue && p.Oid != "" {
 			_, back, _ := strings.Cut(one.ReciprocalRelation.Tokenref, ".")
 			many := around.ask(one, related, back)
 			present[one.Name] = shown{many, ask(many.query)}
 		}
 		if p.offers[related.Token] == nil && len(one.ValidTypes) == 0 && related.ByName["Name"] != nil && offered[related.Token] == nil {
-			offered[related.Token] = ask(offer(p.model, related))
+			offered[related.Token] = ask(offer(p.model, related, p.scope()))
 		}
 	}
 	if err := v.API.Find(queries, into...); err != nil {
@@ -171,10 +173,22 @@ func readFields(v *ui.Visit, p *editPage) error {
 	return nil
 }
 
-// offer returns the query for the assets of a type that can be selected. Only values of lists
-// are sorted by the database, because other types may have too many assets.
-func offer(d *ui.Model, t *ui.Type) ui.Query {
-	q := ui.Query{"from": t.Token, "select": []string{"Name"}, "page": map[string]int{"size": maxChoices + 1, "start": 0}, "filter": []string{"AssetState='Future','Active'"}}
+// scope returns the project of the asset, or "" if it has none or is a project itself.
+func (a *asset) scope() string { return a.row.oid("Scope") }
+
+// fitting has the filter for assets that fit a project, by type: sprints of its schedule, and epics of the project
+// and of those above it.
+var fitting = map[string]string{"Timebox": "Schedule.ScheduledScopes=$Scope", "Epic": "Scope.ChildrenMeAndDown=$Scope"}
+
+// offer returns the query for the assets of a type that can be selected for an asset of a project. Only values of
+// lists are sorted by the database, because other types may have too many assets.
+func offer(d *ui.Model, t *ui.Type, scope string) ui.Query {
+	filter := []string{"AssetState='Future','Active'"}
+	q := ui.Query{"from": t.Token, "select": []string{"Name"}, "page": map[string]int{"size": maxChoices + 1, "start": 0}}
+	if fits := fitting[t.Token]; fits != "" && scope != "" {
+		filter, q["with"] = append(filter, fits), map[string]any{"$Scope": scope}
+	}
+	q["filter"] = filter
 	if d.IsA(t.Token, "List") {
 		sortAsShown(q, t)
 	}
@@ -326,34 +340,23 @@ func formValue(c control, one *ui.Attribute, r row) string {
 	return r.text(one.Name)
 }
 
-// ruleOf returns a hint about valid input for a field.
+// ruleOf returns a hint about valid input for a field, or "" if the field itself shows what it takes.
 func (p *editPage) ruleOf(f *field) string {
 	var rules []string
-	if f.attribute.IsRequired {
-		rules = append(rules, "required")
-	}
 	related := related(p.words, f.attribute)
 	switch f.Control {
 	case asText:
 		if f.attribute.AttributeType == "Duration" {
 			rules = append(rules, "such as 2 Weeks")
-		} else {
-			rules = append(rules, "at most 4,000 characters")
 		}
-	case asArea:
-		rules = append(rules, "may hold HTML")
 	case asLines:
-		rules = append(rules, "one per line, each at most 400 characters")
-	case asNumber:
-		rules = append(rules, "a number")
-	case asDay:
-		rules = append(rules, "a day")
+		rules = append(rules, "one per line")
 	case asMoment:
 		rules = append(rules, "in UTC")
 	case asName:
-		rules = append(rules, "name, number or Oid of "+related)
+		rules = append(rules, "name or number of "+related)
 	case asMany:
-		rules = append(rules, "name, number or Oid of "+related+"; several with ; between")
+		rules = append(rules, "name or number of "+related+"; several with ; between")
 	}
 	if f.Rule != "" {
 		rules = append(rules, f.Rule)

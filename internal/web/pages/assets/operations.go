@@ -71,30 +71,3 @@ func (v *assetView) offer(reader string) {
 func (a *asset) has(operation string) bool {
 	return operation != "" && a.kind.Operations[operation] != nil
 }
-
-// parts maps a type to the types of its parts and to the relation from a part to the asset.
-var parts = map[string]struct {
-	Relation string
-	Types    []string
-}{
-	"Story": {"Parent", []string{"Task", "Test"}}, "Defect": {"Parent", []string{"Task", "Test"}}, "TestSet": {"Parent", []string{"Task", "Test"}},
-	"Epic": {"Super", []string{"Story", "Epic"}},
-}
-
-// offerParts adds links to the console with requests that create parts of the asset.
-func (v *assetView) offerParts(visit *ui.Visit) {
-	of, known := parts[v.kind.Token]
-	if !known || !v.May || v.Deleted {
-		return
-	}
-	for _, t := range of.Types {
-		scope := ""
-		if of.Relation == "Super" && v.Project != nil {
-			scope = `, "Scope": "` + v.Project.Oid + `"`
-		}
-		label := "New " + strings.ToLower(t)
-		v.Parts = append(v.Parts, making{label, visit.Making(`[
- {"AssetType": "` + t + `", "Name": "` + label + `", "` + of.Relation + `": "` + v.Oid + `"` + scope + `}
-]`)})
-	}
-}

@@ -26,15 +26,12 @@ type assetView struct {
 	Largest     string // size limit of an attachment with its unit; empty if unknown
 	Content     *attached
 	Operations  []assetOperation
-	Parts       []making // links that create parts of the asset
+	Parts       *partForm // nil: the reader cannot add parts
 	Proposal    *proposal
 	Comments    []comment
 	Talks       bool   // the reader may comment on it
 	Message     string // why a form was refused
 }
-
-// making is a link that creates an asset.
-type making struct{ Label, Link string }
 
 // fact is an attribute with its value.
 type fact struct {

@@ -81,7 +81,9 @@ func readAround(v *ui.Visit, view *assetView) error {
 		return cmp.Compare(view.depth(a.Name), view.depth(b.Name))
 	})
 	view.offer(v.Member.Oid)
-	view.offerParts(v)
+	if err := view.offerParts(v); err != nil {
+		return err
+	}
 	return readAttachments(v, view)
 }
 

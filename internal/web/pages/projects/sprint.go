@@ -2,6 +2,7 @@ package projects
 
 import (
 	"encoding/json"
+	"net/url"
 	"time"
 
 	"github.com/alds-dev/alds/internal/web/chart"
@@ -88,7 +89,7 @@ func showSprints(v *ui.Visit) error {
 	if err != nil {
 		return err
 	}
-	page := sprints{project: p, New: makingSprint(v, p.Oid, p.Rhythm.Oid)}
+	page := sprints{project: p, New: makingSprint(v, p.Oid)}
 	q := ui.Query{"from": "Timebox", "filter": []string{scheduled}, "sort": []string{"-EndDate"}, "page": map[string]int{"size": maxSprints + 1, "start": 0}}
 	if page.Sprints, err = findTimeboxes(v, p, q); err != nil {
 		return err
@@ -107,6 +108,7 @@ type sprint struct {
 	Bounded  bool
 	Max      int
 	Burndown burndown
+	Adding   bool // an item was just added: the line for the next one has the focus
 }
 
 // View returns the path of a view of the sprint, below the base.
@@ -117,6 +119,14 @@ func (s *sprint) View(view string) string {
 	}
 	return path + "?below=" + s.BelowParam()
 }
+
+// Context returns the parameters with which the form of a new item is filled in.
+func (s *sprint) Context() string {
+	return url.Values{"scope": {s.Oid}, "sprint": {s.Sprint.Oid}, "return": {ui.Link("", s.Place("/sprint/"+s.Sprint.Oid), "add", "1")}}.Encode()
+}
+
+// NewItem returns the path of the form of a new item in the sprint, below the base.
+func (s *sprint) NewItem() string { return "/ui/new/Story?" + s.Context() }
 
 // showSprint serves GET ui/project/<oid>/sprint/<timebox>: its items and a placeholder of its
 // burndown.
@@ -130,7 +140,7 @@ func showSprint(v *ui.Visit) error {
 		return ui.NotFound()
 	}
 	var found []timebox
-	page := sprint{project: p, Max: pageSize}
+	page := sprint{project: p, Max: pageSize, Adding: v.Param("add") != ""}
 	err = v.API.Find([]ui.Query{{"from": oid, "select": timeboxColumns}, {
 		"from": "PrimaryWorkitem", "select": itemColumns, "sort": []string{"Order"}, "page": map[string]int{"size": pageSize + 1, "start": 0},
 		"filter": []string{within, "Timebox='" + oid + "'", "AssetState!=$Dead"}, "with": p.given("$Dead", "Dead"),

@@ -14,10 +14,11 @@ func Pages() ui.Set {
 	k := &receivers{byID: map[string][]received{}}
 	return ui.Set{
 		Pages: map[string]ui.Page{
-			"GET /ui/welcome":         showWelcome,
-			"POST /ui/welcome":        k.makeSample,
-			"POST /ui/welcome/remove": removeSample,
-			"GET /ui/receiver/{id}":   k.show,
+			"GET /ui/welcome":          showWelcome,
+			"POST /ui/welcome":         k.makeSample,
+			"POST /ui/welcome/project": makeProject,
+			"POST /ui/welcome/remove":  removeSample,
+			"GET /ui/receiver/{id}":    k.show,
 		},
 		Open: map[string]ui.Page{
 			"POST /ui/receiver/{id}": k.receive,

@@ -108,6 +108,29 @@ func sampleAt(now time.Time) string {
 	return strings.NewReplacer("{begin}", day(-3), "{end}", day(11), "{later}", day(25)).Replace(strings.TrimSpace(sampleCommands))
 }
 
+// makeProject serves POST ui/welcome/project: it creates the first project and leads to its backlog.
+func makeProject(v *ui.Visit) error {
+	err := v.Once()
+	var done ui.Written
+	if err == nil {
+		done, err = v.API.Write(map[string]any{
+			"AssetType": "Scope", "Name": v.Field("name"), "Parent": "Scope:0", "BeginDate": time.Now().UTC().Format(time.DateOnly),
+		})
+	}
+	if refused, err := ui.AsError(err); err != nil {
+		return err
+	} else if refused != nil {
+		v.Status = refused.Status
+		return renderWelcome(v, v.Readable(refused.Message))
+	}
+	for _, oid := range done.AssetsCreated.OidTokens {
+		kind, rest, _ := strings.Cut(oid, ":")
+		id, _, _ := strings.Cut(rest, ":")
+		return v.Redirect("/ui/project/" + kind + ":" + id + "?done=made")
+	}
+	return v.Redirect("/ui/projects")
+}
+
 // makeSample serves POST ui/welcome: it creates the project and then the subscription. So the first
 // event is about the next change that the reader makes. Each delivery has one event.
 func (k *receivers) makeSample(v *ui.Visit) error {
