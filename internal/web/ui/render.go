@@ -135,7 +135,7 @@ func (v *Visit) Here() string {
 	switch first {
 	case "meta.v1":
 		return "model"
-	case "", "project":
+	case "project":
 		return "projects"
 	}
 	return first

@@ -1,8 +1,6 @@
 package projects
 
 import (
-	"strings"
-
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
@@ -25,7 +23,7 @@ type branch struct {
 	Depth int
 }
 
-// tree is the data of the first page.
+// tree is the data of the page of projects.
 type tree struct {
 	Find    string
 	Closed  bool
@@ -36,7 +34,7 @@ type tree struct {
 	New     string // link that creates a project; empty: the reader may not create one
 }
 
-// home serves GET ui/ and ui/projects: the projects that the reader sees.
+// home serves GET ui/projects: the projects that the reader sees.
 func home(v *ui.Visit) error {
 	page := tree{Find: v.Param("find"), Closed: v.Param("closed") != "", Max: maxProjects}
 	q := ui.Query{
@@ -59,9 +57,6 @@ func home(v *ui.Visit) error {
 	}
 	page.Roots = branches(rows)
 	page.Greets = v.Site.Greets && v.Member.Administers()
-	if page.Greets && len(rows) <= 1 && v.Request.URL.RawQuery == "" && v.Here() == "projects" && !strings.HasSuffix(v.Request.URL.Path, "/projects") {
-		return v.Redirect("/ui/welcome") // a new service has only the root project
-	}
 	if v.Member.Administers() {
 		page.New = makingProject(v, "Scope:0")
 	}

@@ -13,8 +13,6 @@ var templateFiles embed.FS
 func Pages() ui.Set {
 	return ui.Set{
 		Pages: map[string]ui.Page{
-			"GET /{$}":                                        home,
-			"GET /ui/{$}":                                     home,
 			"GET /ui/projects":                                home,
 			"GET /ui/project/{oid}":                           showBacklog,
 			"GET /ui/project/{oid}/rank":                      toView(""),
