@@ -20,6 +20,10 @@ const (
 	maxAgentInner = 4 << 20  // for a call of an agent
 )
 
+// headerWrite is the id of the write that a request within the process has executed. Only answers within the
+// process have it: a page offers to undo the write.
+const headerWrite = "Alds-Write"
+
 var errInner = fault.Invalidf(fault.NoPlace, "the answer to a request within the process is too large")
 
 // outerKey is the key of the outer request, in the context of a page and in the user values of
@@ -59,6 +63,9 @@ func (d door) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	f.Request.Header.Set(headerRequestID, from.id)
 	d.api.app.Server().Handler(&f)
+	if x, ok := f.UserValue(exchangeKey{}).(*exchange); ok && x.Write() != "" {
+		f.Response.Header.Set(headerWrite, x.Write())
+	}
 	return readInner(&f.Response, r, d.limit)
 }
 

@@ -45,7 +45,7 @@ func TestAsset(t *testing.T) {
 			b.follow(".tabs li:nth-child(4) a")
 			b.fill("#f-Name", "Pay by cash")
 			b.fill("#f-Estimate", "5")
-			if b.submit("main form"); b.text("h1") != "Pay by cash" || b.text(".notice") != "Saved." {
+			if b.submit("main form"); b.text("h1") != "Pay by cash" || b.text("[role=status]") != "Saved." {
 				t.Fatalf("%s: %s", b.path(), b.html())
 			}
 			b.follow(".tabs li:nth-child(2) a")

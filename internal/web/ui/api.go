@@ -19,6 +19,7 @@ type API struct {
 	host, base    string
 	authorization string
 	sent          []sentRequest
+	writes        []string // ids of the writes that its requests have executed
 }
 
 // sentRequest is a request that the footer of the page shows.
@@ -109,6 +110,9 @@ func (a *API) With(header http.Header, method, path, contentType string, body []
 		return Answer{}, err
 	}
 	defer got.Body.Close()
+	if id := got.Header.Get(HeaderWrite); id != "" {
+		a.writes = append(a.writes, id)
+	}
 	b, err := io.ReadAll(got.Body)
 	return Answer{Status: got.StatusCode, Header: got.Header, Body: b}, err
 }
@@ -185,6 +189,9 @@ type Written struct {
 	AssetsModified struct {
 		OidTokens []string `json:"oidTokens"`
 	} `json:"assetsModified"`
+	AssetsOperatedOn struct {
+		OidTokens []string `json:"oidTokens"`
+	} `json:"assetsOperatedOn"`
 	CommandFailures struct {
 		Count    int `json:"count"`
 		Commands []struct {

@@ -42,7 +42,7 @@ func (s ListPage) After() string {
 func (s ListPage) at(start int) string {
 	query := url.Values{}
 	maps.Copy(query, s.Query)
-	query.Del("done")
+	WithoutResults(query)
 	query.Set("page", strconv.Itoa(s.Size)+","+strconv.Itoa(start))
 	return s.Path + "?" + query.Encode()
 }

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io/fs"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -29,7 +30,7 @@ type frame struct {
 	Member *Member
 	Scope  string // Oid of the project that the page is about; empty: none
 	CSRF   string
-	Notice string // result of the form that redirected here
+	Notice Notice // result of the form that redirected here
 	Sent   []sentRequest
 	Forms  []sentRequest
 	Page   any
@@ -109,7 +110,7 @@ func (v *Visit) RenderPart(name, part string, data any) error { return v.execute
 func (v *Visit) execute(name, part, title string, data any) error {
 	f := frame{
 		Title: title, Base: v.Site.Base, Static: v.Site.Base + "/ui/static/" + v.Site.statics.version, Here: v.Here(),
-		Member: v.Member, Notice: v.notice(), Sent: v.API.sent, Forms: v.forms, Page: data,
+		Member: v.Member, Notice: v.noticed(), Sent: v.API.sent, Forms: v.forms, Page: data,
 	}
 	if oid := v.Request.PathValue("oid"); IsOid(oid, "Scope") {
 		f.Scope = oid
@@ -150,6 +151,11 @@ var notices = map[string]string{
 	"brought":   "It is back, with its values.",
 	"purged":    "Deleted. Its data is removed in the background.",
 	"moved":     "The item has its new status.",
+	"items":     "%s changed.",
+	"closed":    "%s closed.",
+	"reopened":  "%s opened again.",
+	"deleted":   "%s deleted.",
+	"top":       "%s moved to the top.",
 	"ranked":    "The item has its new place.",
 	"revoked":   "The access token is revoked. It is refused within a second.",
 	"removed":   "The sample is removed.",
@@ -157,16 +163,27 @@ var notices = map[string]string{
 	"done":      "Done.",
 	"applied":   "Applied. It is in the history, and an undo takes it back.",
 	"renewed":   "Tried again. This is what the proposal would change now.",
-	"undone":    "Undone. It is in the history, and can be undone itself.",
+	"undone":    "Undone.",
 	"same":      "Nothing was different.",
 	"attached":  "The file is attached.",
 	"commented": "Your comment is there.",
 }
 
+// notice returns the text for the parameter done, with the number of items in the parameter n.
 func (v *Visit) notice() string {
-	done := v.Param("done")
-	if text, own := v.templates.notices[done]; own {
-		return text
+	n, _ := strconv.Atoi(v.Param(paramCount))
+	return v.noticeOf(v.Param(paramDone), n)
+}
+
+// noticeOf returns the text for a value of the parameter done. If the text has a %s, it gets a number
+// of items.
+func (v *Visit) noticeOf(done string, n int) string {
+	text, own := v.templates.notices[done]
+	if !own {
+		text = notices[done]
 	}
-	return notices[done]
+	if strings.Contains(text, "%s") {
+		text = fmt.Sprintf(text, Counted(n, "item", "items"))
+	}
+	return text
 }

@@ -23,6 +23,8 @@ type Visit struct {
 
 	templates templates
 	forms     []sentRequest // requests that the forms of the page send, as examples
+	said      Notice        // notice that the page has set itself
+	final     bool          // no undo takes back what this visit has written
 }
 
 // Member is the reader of the page.
@@ -126,9 +128,10 @@ func Link(base, path string, params ...string) string {
 // Making returns a link to the console that fills in these commands.
 func (v *Visit) Making(commands string) string { return v.Link("/ui/console", "request", commands) }
 
-// Redirect redirects to a page for reading. The path is relative to the base.
+// Redirect redirects to a page for reading. The path is relative to the base. If this visit has
+// written something, the page offers to undo it.
 func (v *Visit) Redirect(path string) error {
-	http.Redirect(v.Writer, v.Request, v.Site.Base+path, http.StatusSeeOther)
+	http.Redirect(v.Writer, v.Request, v.Site.Base+v.withUndo(path), http.StatusSeeOther)
 	return nil
 }
 
@@ -166,8 +169,12 @@ func (v *Visit) Send(contentType string, body []byte) error {
 	return z.Close()
 }
 
-// WriteStatus writes the status of the visit. A page that writes its own body calls it first.
+// WriteStatus writes the status of the visit. A page that writes its own body calls it first. A
+// script learns from a header which writes it can take back.
 func (v *Visit) WriteStatus() {
+	if writes := v.undoable(); writes != "" && v.IsPart() {
+		v.Writer.Header().Set(HeaderUndo, writes)
+	}
 	if v.Status != 0 {
 		v.Writer.WriteHeader(v.Status)
 	}

@@ -31,6 +31,7 @@ func Pages() ui.Set {
 			"POST /ui/asset/{oid}/renew":        renewProposal,
 			"GET /ui/undo":                      showUndo,
 			"POST /ui/undo":                     undo,
+			"POST /ui/undo/last":                undoLast,
 		},
 		Templates: templateFiles,
 		Functions: template.FuncMap{

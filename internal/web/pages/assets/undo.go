@@ -30,8 +30,8 @@ type undoPage struct {
 	words     ui.Words
 }
 
-// undoChoice says what to take back: one change of one asset, a whole write, or what an access token
-// has written since a time.
+// undoChoice says what to take back: one change of one asset, whole writes, or what an access token
+// has written since a time. Request has the ids of writes, separated by commas.
 type undoChoice struct{ Asset, Moment, Request, By, Since string }
 
 // undoneAsset is an asset with the changes that the undo makes.
@@ -99,6 +99,9 @@ func (c *undoChoice) SinceTime() time.Time {
 
 // body returns the body of a request to the interface.
 func (c *undoChoice) body() map[string]any {
+	if c.Request != "" && strings.Contains(c.Request, ",") {
+		return map[string]any{"requestId": strings.Split(c.Request, ",")}
+	}
 	if c.Request != "" {
 		return map[string]any{"requestId": c.Request}
 	}
@@ -112,7 +115,7 @@ func (c *undoChoice) body() map[string]any {
 // readChoice reads what to take back. Errors: *ui.Error.
 func readChoice(param func(string) string) (c undoChoice, err error) {
 	if c.Request = param("request"); c.Request != "" {
-		if _, err := uuid.Parse(c.Request); err != nil {
+		if !ui.IsWrites(c.Request) {
 			return c, &ui.Error{Status: http.StatusBadRequest, Message: "request is the id of a write."}
 		}
 		return c, nil

@@ -282,6 +282,7 @@ func changeMatrix(v *ui.Visit) error {
 	if !ui.IsOid(scope, "Scope") || !ui.IsOid(member, "Member") || role != "" && !ui.IsOid(role, "Role") {
 		return &ui.Error{Status: http.StatusBadRequest, Message: "The form has no valid project, member or role."}
 	}
+	v.CannotUndo()
 	_, err := v.API.Write(assigning(scope, member, role, v.Field("owner") != ""))
 	refused, err := ui.AsError(err)
 	if err != nil {
@@ -291,7 +292,7 @@ func changeMatrix(v *ui.Visit) error {
 		v.Status = refused.Status
 		return renderMatrix(v, memberRefusal(refused.Message))
 	}
-	back := v.Request.URL.Query()
+	back := ui.WithoutResults(v.Request.URL.Query())
 	back.Del("member")
 	back.Del("in")
 	back.Set("done", "saved")

@@ -249,6 +249,7 @@ func createList(v *ui.Visit) error {
 
 // toDefinition redirects to the page of a created definition.
 func toDefinition(v *ui.Visit, made ui.Written) error {
+	v.CannotUndo()
 	if len(made.AssetsCreated.OidTokens) != 1 {
 		return v.Redirect("/ui/model/custom?done=made")
 	}

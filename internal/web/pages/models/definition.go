@@ -134,6 +134,7 @@ func changeDefinition(v *ui.Visit) error {
 	if command == nil {
 		return &ui.Error{Status: http.StatusBadRequest, Message: "There is no such form."}
 	}
+	v.CannotUndo()
 	_, err = v.API.Write(command)
 	if refused, err := ui.AsError(err); err != nil {
 		return err

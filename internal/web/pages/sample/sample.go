@@ -171,6 +171,7 @@ func makeSampleProject(v *ui.Visit) (string, error) {
 	if err := json.Unmarshal([]byte(sampleAt(time.Now())), &commands); err != nil {
 		return "", err
 	}
+	v.CannotUndo() // the subscription would not come back
 	w, err := v.API.Write(commands...)
 	if err != nil {
 		return "", err
@@ -198,6 +199,7 @@ func removeSample(v *ui.Visit) error {
 		return err
 	}
 	if len(commands) > 0 {
+		v.CannotUndo()
 		if _, err := v.API.Write(commands...); err != nil {
 			return err
 		}

@@ -65,3 +65,52 @@ async function refusalOf(answer) {
   if (answer.headers.get("HX-Redirect") || answer.status === 401) return "The session has ended. Sign in and do it again.";
   return await answer.text() || "The service does not answer.";
 }
+
+// A toast tells the result of a change by script. With the ids of its writes it offers to undo them.
+// The form posts as the one of a notice does.
+function toast(text, undo) {
+  document.querySelector(".toast")?.remove();
+  const box = document.createElement("div"), said = document.createElement("p");
+  box.className = "toast";
+  said.setAttribute("role", "status");
+  box.append(said);
+  if (undo) box.append(undoForm(undo));
+  document.getElementById("main").append(box);
+  said.textContent = text;
+  return box;
+}
+
+function undoForm(undo) {
+  const form = document.createElement("form");
+  form.method = "post";
+  form.action = new URL("../../undo/last", document.querySelector("script[src*='/ui/static/']").src).pathname;
+  form.className = "undo";
+  const fields = {csrf: document.querySelector("input[name=csrf]").value, request: undo, back: location.pathname + location.search};
+  for (const [name, value] of Object.entries(fields)) form.append(Object.assign(document.createElement("input"), {type: "hidden", name, value}));
+  form.append(Object.assign(document.createElement("button"), {type: "submit", className: "small", textContent: "Undo"}));
+  return form;
+}
+
+// isTyping reports whether keys go into the text of a field.
+function isTyping(element) {
+  return element.matches?.("textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=submit], [type=button])");
+}
+
+// Ctrl+Z takes back what was just done, unless a text is edited.
+document.addEventListener("keydown", (event) => {
+  if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.key.toLowerCase() !== "z" || isTyping(event.target)) return;
+  const forms = document.querySelectorAll("form.undo");
+  if (!forms.length) return;
+  event.preventDefault();
+  forms[forms.length - 1].requestSubmit();
+});
+
+// A page is shown at the same place after an undo.
+document.addEventListener("submit", (event) => {
+  if (event.target.classList.contains("undo")) sessionStorage.setItem("alds-undo", JSON.stringify([location.pathname, scrollY]));
+});
+{
+  const [path, y] = JSON.parse(sessionStorage.getItem("alds-undo") ?? "[]");
+  sessionStorage.removeItem("alds-undo");
+  if (path === location.pathname) scrollTo(0, y);
+}
