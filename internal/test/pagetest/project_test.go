@@ -67,16 +67,16 @@ func TestRankByKeyboard(t *testing.T) {
 	s.order(project, "One Two Three Four")
 	b.press(kb.ArrowUp, chromedp.ModifierAlt)
 	b.told("This is the first row.")
-	b.press(" ")
+	b.press("m")
 	b.told(n[0] + " is picked up")
 	b.press(kb.ArrowDown)
 	b.press(kb.ArrowDown)
 	b.told(n[0] + " after " + n[2])
 	s.order(project, "One Two Three Four")
-	b.press(" ")
+	b.press("m")
 	b.told(n[0] + " is after " + n[2])
 	s.order(project, "Two Three One Four")
-	b.press(" ")
+	b.press("m")
 	b.press(kb.ArrowDown)
 	b.press(kb.Escape)
 	b.told(n[0] + " is back")
@@ -143,15 +143,17 @@ func TestBacklogWithoutScript(t *testing.T) {
 	t.Parallel()
 	s, b, project, n := backlogOf(t, false)
 	b.click(".items tbody tr:nth-child(4) input")
+	b.click("#rank summary")
 	b.fill("#rank [name=target]", n[0])
-	if status := b.submit("#rank"); status != http.StatusOK || !strings.Contains(b.text("[role=status]"), "new place") {
+	if status := b.follow("#rank button"); status != http.StatusOK || !strings.Contains(b.text("[role=status]"), "new place") {
 		t.Errorf("%d %s", status, b.text("main"))
 	}
 	s.order(project, "Four One Two Three")
 	b.click(".items tbody tr:nth-child(4) input")
+	b.click("#rank summary")
 	b.fill("#rank [name=target]", "S-99999")
 	b.expect("400")
-	if status := b.submit("#rank"); status != http.StatusBadRequest || !strings.Contains(b.text("[role=alert]"), "S-99999") {
+	if status := b.follow("#rank button"); status != http.StatusBadRequest || !strings.Contains(b.text("[role=alert]"), "S-99999") {
 		t.Errorf("no such number: %d %s", status, b.text("main"))
 	}
 	if kept := eval[string](b, `document.querySelector("#rank [name=target]").value + " " + document.querySelector(".items tbody tr:nth-child(4) input").checked`); kept != "S-99999 true" {

@@ -1,6 +1,7 @@
 package projects
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,17 +23,19 @@ type backlog struct {
 	Filter  filter
 	Columns []column
 	Items   []item
-	From    int  // position of the first row, from 1
-	More    bool // there is a page after this one
-	Made    *item
+	From    int    // position of the first row, from 1
+	More    bool   // there is a page after this one
 	Epic    string // link that creates an epic
 	Project string // link that creates a child project; empty: the reader may not create one
 	Message string
-	NewName string                                     // input of the form for a new item
-	Given   struct{ Type, Item, Place, Target string } // input of a refused form
-	Return  string                                     // query string of the page, to which forms redirect
+	NewName string                                              // input of the form for a new item
+	Given   struct{ Type, Place, Target, Estimate, Tag string } // input of a refused form
+	Checked map[string]bool                                     // items that a refused form has selected
+	Total   total
+	Return  string // query string of the page, to which forms redirect
 	choices
 	mine
+	Priorities, Projects []ui.Named // options of the toolbar
 }
 
 // Ranks reports whether the reader can rank rows of the table.
@@ -59,21 +62,41 @@ type choices struct {
 // column is a column of the table.
 type column struct {
 	Name, Key, Token string
-	Number           bool // right-aligned
-	Down             bool // sort in descending order at first
+	Number           bool   // right-aligned
+	Down             bool   // sort in descending order at first
+	Field            string // field that people change in the cells; empty: none
 }
 
 // columns are the columns of the table. A column without a key cannot be used for sorting.
 var columns = []column{
 	{Name: "Number", Key: "number", Token: "Number"},
-	{Name: "Name", Key: "name", Token: "Name"},
+	{Name: "Name", Key: "name", Token: "Name", Field: "name"},
 	{Name: "Type", Key: "type", Token: "AssetType"},
-	{Name: "Status", Key: "status", Token: "Status.Order"},
-	{Name: "Owners"},
-	{Name: "Estimate", Key: "estimate", Token: "Estimate", Number: true, Down: true},
+	{Name: "Status", Key: "status", Token: "Status.Order", Field: "status"},
+	{Name: "Owners", Field: "owner"},
+	{Name: "Estimate", Key: "estimate", Token: "Estimate", Number: true, Down: true, Field: "estimate"},
 	{Name: "To do", Key: "todo", Token: "AllocatedToDo", Number: true, Down: true},
-	{Name: "Sprint", Key: "sprint", Token: "Timebox.EndDate"},
-	{Name: "Priority", Key: "priority", Token: "Priority.Order", Down: true},
+	{Name: "Sprint", Key: "sprint", Token: "Timebox.EndDate", Field: "sprint"},
+	{Name: "Priority", Key: "priority", Token: "Priority.Order", Down: true, Field: "priority"},
+}
+
+// Wide reports whether the rows are of several projects.
+func (p *project) Wide() bool { return p.Below && p.Under() > 0 }
+
+// columns returns the columns of the table of a project.
+func (p *project) columns() []column {
+	if p.Wide() {
+		return append(slices.Clone(columns), column{Name: "Project"})
+	}
+	return columns
+}
+
+// rowColumns returns the attributes of the rows of the table.
+func (p *project) rowColumns() []string {
+	if p.Wide() {
+		return append(slices.Clone(backlogColumns), "Scope.Name")
+	}
+	return backlogColumns
 }
 
 // showBacklog serves GET ui/project/<oid>.
@@ -90,15 +113,18 @@ func renderBacklog(v *ui.Visit, message, name string) error {
 	if err != nil {
 		return err
 	}
-	page := &backlog{project: p, Filter: f, Columns: columns, From: (f.Page-1)*pageSize + 1, Message: message, NewName: name, Return: v.Request.URL.RawQuery}
-	page.Given.Type, page.Given.Item, page.Given.Place, page.Given.Target = v.Field("type"), v.Field("item"), v.Field("place"), v.Field("target")
+	page := &backlog{project: p, Filter: f, Columns: p.columns(), From: (f.Page-1)*pageSize + 1, Message: message, NewName: name, Return: v.Request.URL.RawQuery}
+	page.keep(v)
 	q := f.items(p)
-	q["select"], q["page"] = backlogColumns, map[string]int{"size": pageSize + 1, "start": page.From - 1}
+	q["select"], q["page"] = p.rowColumns(), map[string]int{"size": pageSize + 1, "start": page.From - 1}
 	if err := readRows(v, page, q); err != nil {
 		return err
 	}
 	if page.More = len(page.Items) > pageSize; page.More {
 		page.Items = page.Items[:pageSize]
+	}
+	if err := page.sum(v); err != nil {
+		return err
 	}
 	v.Sends("api/asset?atomic=true", `{"from": "Story:<id>", "update": {"Order": {"Before": "Story:<other>"}}}`)
 	v.Sends("api/asset?atomic=true", `{"AssetType": "Story", "Name": "…", "Scope": "`+p.Oid+`"}`)
@@ -123,6 +149,7 @@ func readRows(v *ui.Visit, page *backlog, q ui.Query) error {
 		return page.decide(v)
 	}
 	page.offer(page.project, &queries, &into)
+	page.offerValues(&queries, &into)
 	made := []item{}
 	if oid := v.Param("made"); isItem(oid) {
 		queries, into = append(queries, ui.Query{"from": oid, "select": []string{"Number", "Name"}}), append(into, &made)
@@ -131,9 +158,41 @@ func readRows(v *ui.Visit, page *backlog, q ui.Query) error {
 		return err
 	}
 	if len(made) == 1 {
-		page.Made = &made[0]
+		v.Say(v.Link("/assetdetail.v1", "oid", made[0].Oid), made[0].Number+" "+made[0].Name, "is added, as the last of all.")
 	}
 	return page.decide(v)
+}
+
+// keep keeps the input of a refused form.
+func (b *backlog) keep(v *ui.Visit) {
+	b.Given.Type, b.Given.Place, b.Given.Target, b.Given.Estimate, b.Given.Tag = v.Field("type"), v.Field("place"), v.Field("target"), v.Field("estimate"), v.Field("tag")
+	if b.Message == "" {
+		return
+	}
+	b.Checked = map[string]bool{}
+	for _, item := range v.Request.PostForm["item"] {
+		b.Checked[item] = true
+	}
+}
+
+// offerValues appends the queries for the values that only the toolbar offers.
+func (b *backlog) offerValues(queries *[]ui.Query, into *[]any) {
+	some := map[string]int{"size": maxFilterChoices, "start": 0}
+	*queries = append(*queries,
+		ui.Query{"from": "WorkitemPriority", "select": []string{"Name"}, "filter": []string{"AssetState='Active'"}, "sort": []string{"Order"}, "page": some},
+		ui.Query{"from": "Scope", "select": []string{"Name"}, "filter": []string{"AssetState='Active'"}, "sort": []string{"Name"}, "page": some})
+	*into = append(*into, &b.Priorities, &b.Projects)
+}
+
+// OpenSprints returns the sprints that are not closed, the earliest first.
+func (c choices) OpenSprints() []ui.Named {
+	var open []ui.Named
+	for _, s := range slices.Backward(c.Sprints) {
+		if s.State != "Closed" {
+			open = append(open, ui.Named{Oid: s.Oid, Name: s.Name})
+		}
+	}
+	return open
 }
 
 // offer appends the queries for the options of forms.
@@ -215,16 +274,26 @@ func sortToken(key string) string {
 
 // items returns the query for the items of a project that match the filter.
 func (f filter) items(p *project) ui.Query {
-	q, with := ui.Query{"from": "PrimaryWorkitem", "sort": []string{"Order"}}, p.given("$Dead", "Dead")
-	if f.Type != "" {
-		q["from"] = f.Type
-	}
+	from, conditions := f.matching()
+	q, with := ui.Query{"from": from, "sort": []string{"Order"}}, p.given("$Dead", "Dead")
 	if token := sortToken(f.Sort); token != "" {
 		q["sort"] = []string{token, "Order"}
 	}
-	conditions := []string{within, "AssetState='Active'"}
+	if f.Owner != "" && f.Owner != none {
+		with["$Owner"] = []string{f.Owner}
+	}
+	if f.Find != "" {
+		q["find"], q["findin"] = f.Find, []string{"Name", "Number", "Reference"}
+	}
+	q["filter"], q["with"] = append([]string{within}, conditions...), with
+	return q
+}
+
+// matching returns the type of the items that match the filter, and the conditions besides the text.
+func (f filter) matching() (from string, conditions []string) {
+	conditions = []string{"AssetState='Active'"}
 	if f.Closed {
-		conditions[1] = "AssetState='Active','Closed'"
+		conditions[0] = "AssetState='Active','Closed'"
 	}
 	conditions = append(conditions, isOrNone("Status", f.Status)...)
 	conditions = append(conditions, isOrNone("Timebox", f.Sprint)...)
@@ -233,14 +302,9 @@ func (f filter) items(p *project) ui.Query {
 	case none:
 		conditions = append(conditions, "Owners=''")
 	default:
-		conditions = append(conditions, "Owners.Name~=$Owner|Owners.Nickname~=$Owner")
-		with["$Owner"] = []string{f.Owner}
+		conditions = append(conditions, "(Owners.Name~=$Owner|Owners.Nickname~=$Owner)")
 	}
-	if f.Find != "" {
-		q["find"], q["findin"] = f.Find, []string{"Name", "Number", "Reference"}
-	}
-	q["filter"], q["with"] = conditions, with
-	return q
+	return cmp.Or(f.Type, "PrimaryWorkitem"), conditions
 }
 
 // isOrNone returns the filter for items whose relation has the value oid. If oid is none, it is the

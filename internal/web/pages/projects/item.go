@@ -2,6 +2,7 @@ package projects
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/alds-dev/alds/internal/web/chart"
 	"github.com/alds-dev/alds/internal/web/ui"
@@ -28,6 +29,20 @@ type item struct {
 	OfParts  json.Number `json:"Children[AssetState!=$Dead].ToDo.@Sum"`
 	Sprint   string      `json:"Timebox.Name"`
 	Priority string      `json:"Priority.Name"`
+	Project  string      `json:"Scope.Name"`
+	Moment   json.Number // of the last change
+	May      bool        `json:"CanUpdate"` // the reader may change it
+}
+
+// Owner returns the owners as text.
+func (i item) Owner() string { return strings.Join(i.Owners, ", ") }
+
+// StatusText returns the status, and whether the item is closed.
+func (i item) StatusText() string {
+	if i.Closed() {
+		return strings.TrimSpace(i.Status + " (closed)")
+	}
+	return i.Status
 }
 
 // Attributes that pages select of items. The method ToDo computes the sum of the ToDo of an
@@ -35,7 +50,7 @@ type item struct {
 // needs ten times as long for it.
 var (
 	itemColumns    = []string{"Number", "Name", "AssetType", "AssetState", "Status.Name", "Owners.Nickname", "Estimate", "ToDo", "Children[AssetState!=$Dead].ToDo.@Sum"}
-	backlogColumns = append([]string{"Timebox.Name", "Priority.Name"}, itemColumns...)
+	backlogColumns = append([]string{"Timebox.Name", "Priority.Name", "Moment", "CanUpdate"}, itemColumns...)
 	cardColumns    = []string{"Number", "Name", "AssetState", "Status", "Status.Name", "Owners.Nickname", "Estimate"}
 )
 

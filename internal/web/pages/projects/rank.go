@@ -3,6 +3,7 @@ package projects
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/web/ui"
@@ -33,27 +34,64 @@ func rankItem(v *ui.Visit) error {
 
 // place executes the form for a rank. Errors: *ui.Error.
 func place(v *ui.Visit, p *project) error {
+	items, err := selected(v)
+	if err != nil {
+		return err
+	}
 	place := map[string]string{"before": "Before", "after": "After"}[v.Field("place")]
-	moved := v.Field("item")
-	switch {
-	case place == "":
+	if place == "" {
 		return &ui.Error{Status: http.StatusBadRequest, Message: "An item goes before or after another."}
-	case !isItem(moved):
-		return &ui.Error{Status: http.StatusBadRequest, Message: "Select the item to move."}
 	}
 	target, err := itemNamed(v, v.Field("target"))
 	if err != nil {
 		return err
 	}
-	return changeItem(v, p, moved, map[string]any{"Order": map[string]string{place: target}})
+	return rank(v, p, items, place, target)
+}
+
+// rank puts items before or after a target, in their order. Errors: *ui.Error.
+func rank(v *ui.Visit, p *project, items []string, place, target string) error {
+	done, err := v.API.Write(rankCommands(p, items, place, target)...)
+	if err == nil && len(done.AssetsModified.OidTokens) == 0 {
+		return itemsGone()
+	}
+	return err
+}
+
+// rankCommands returns the commands that put items before or after a target, in their order.
+func rankCommands(p *project, items []string, place, target string) []any {
+	items = slices.Clone(items)
+	if place == "After" {
+		slices.Reverse(items) // each goes directly after the target
+	}
+	var commands []any
+	for _, item := range items {
+		if item != target {
+			commands = append(commands, command{"from": item, "filter": []string{within}, "with": p.given(), "update": command{"Order": command{place: target}}})
+		}
+	}
+	return commands
+}
+
+// rankTop puts items before all others of the view. Errors: *ui.Error.
+func rankTop(v *ui.Visit, p *project, items []string) error {
+	var first []ui.Reference
+	q := ui.Query{"from": "PrimaryWorkitem", "filter": []string{within, "ID!=$Items"}, "with": given(p, items), "sort": []string{"Order"}, "page": map[string]int{"size": 1, "start": 0}}
+	if err := v.API.Find([]ui.Query{q}, &first); err != nil {
+		return err
+	}
+	if len(first) == 0 {
+		return nil // there are no others
+	}
+	return rank(v, p, items, "Before", first[0].Oid)
 }
 
 // changeItem updates an item if it is in the projects of the view. So a form of another
 // project changes nothing. Errors: *ui.Error.
 func changeItem(v *ui.Visit, p *project, item string, update map[string]any) error {
-	done, err := v.API.Write(map[string]any{"from": item, "filter": []string{within}, "with": p.given(), "update": update})
+	done, err := v.API.Write(command{"from": item, "filter": []string{within}, "with": p.given(), "update": update})
 	if err == nil && len(done.AssetsModified.OidTokens) == 0 {
-		return &ui.Error{Status: http.StatusNotFound, Message: "The item is no longer in this project."}
+		return itemsGone()
 	}
 	return err
 }
@@ -140,10 +178,7 @@ func queryBack(v *ui.Visit) url.Values {
 	if err != nil {
 		values = url.Values{}
 	}
-	for _, once := range []string{"made", "done"} {
-		values.Del(once)
-	}
-	return values
+	return ui.WithoutResults(values)
 }
 
 // backlogAgain answers a refused form with the backlog page.
