@@ -116,7 +116,7 @@ func TestSums(t *testing.T) {
 	if got, _ := json.Marshal(q["with"]); string(got) != `{"$Find":["pay"],"$Owner":["ann"],"$Projects":["Scope:1"]}` {
 		t.Errorf("with %s", got)
 	}
-	for want, total := range map[string]total{"1 item": {1, 0}, "38 items · 121.5 points": {38, 121.5}, "0 items": {}} {
+	for want, total := range map[string]total{"1 item": {1, 0}, "38 items · 121.5 points": {38, 121.5}, "1,000 items · 1,990 points": {1000, 1990}, "0 items": {}} {
 		if got := total.Text(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

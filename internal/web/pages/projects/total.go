@@ -21,7 +21,11 @@ func (t total) Text() string {
 	if t.Points == 0 {
 		return text
 	}
-	return text + " · " + chart.Number(t.Points) + " points"
+	points := chart.Number(t.Points)
+	if whole := int(t.Points); float64(whole) == t.Points {
+		points = ui.Thousands(whole)
+	}
+	return text + " · " + points + " points"
 }
 
 // sum sets the total. The rows of the page are enough for it unless there are further pages. Errors:

@@ -77,6 +77,8 @@ function toast(text, undo) {
   if (undo) box.append(undoForm(undo));
   document.getElementById("main").append(box);
   said.textContent = text;
+  const leave = () => setTimeout(() => box.matches(":hover, :focus-within") ? leave() : box.remove(), 20000);
+  leave();
   return box;
 }
 

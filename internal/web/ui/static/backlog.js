@@ -125,6 +125,8 @@
     editor.className = 'cell';
     editor.setAttribute('form', 'none'); // Enter sends the cell, and not the form around the table
     editor.setAttribute('aria-label', `${field} of ${name(cell.parentNode)}`);
+    const style = getComputedStyle(cell), room = cell.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    editor.style.width = `${menu ? Math.max(room, 120) : room}px`; // the columns keep their widths
     edited = {cell, editor, was: [...cell.childNodes], shown, field};
     cell.replaceChildren(editor);
     editor.focus();

@@ -10,15 +10,18 @@
     const from = card.parentNode, before = card.nextSibling, select = card.querySelector('select');
     to.append(card);
     const body = new URLSearchParams({csrf: csrf(), item: card.dataset.oid, status: to.dataset.status});
-    let refusal = 'The service does not answer.';
+    let refusal = 'The service does not answer.', undo = '';
     try {
       const answer = await fetch(card.closest('[data-move]').dataset.move, {method: 'POST', body, headers: {'HX-Request': 'true'}});
       refusal = await refusalOf(answer);
+      undo = answer.headers.get('Alds-Undo');
     } catch { /* refusal has its default text */ }
     if (refusal) from.insertBefore(card, before);
     else if (select) select.value = to.dataset.status;
     const number = card.querySelector('a').textContent;
-    told(refusal || `${number} is moved to ${to.getAttribute('aria-label')}.`);
+    const text = refusal || `${number} is moved to ${to.getAttribute('aria-label')}.`;
+    told(text);
+    toast(text, undo);
     [from, to].forEach(count);
   }
 
