@@ -70,7 +70,7 @@ func (c *counter) within(budget int) {
 // row is the selector of a row of the backlog, counted from 1.
 func row(n int) string { return fmt.Sprintf("#items tbody tr:nth-child(%d)", n) }
 
-// cell is the selector of a cell of a field in a row. The columns are those of the table with check boxes.
+// cellOf is the selector of a cell of a field in a row. The columns are those of the table with check boxes.
 func cellOf(n int, field string) string {
 	return fmt.Sprintf("%s td:nth-child(%d)", row(n), map[string]int{"name": 3, "status": 5, "owner": 6, "estimate": 7, "sprint": 9, "priority": 10}[field])
 }
@@ -112,7 +112,7 @@ func (s *site) values(project, attribute string) []string {
 	return list
 }
 
-// how many of the values are equal to one.
+// many returns how many of the values are equal to one.
 func many(list []string, value string) (n int) {
 	for _, v := range list {
 		if v == value {
@@ -126,7 +126,7 @@ func many(list []string, value string) (n int) {
 // Each task is taken back with one click or key.
 func TestTasksOfTheBacklog(t *testing.T) {
 	t.Parallel()
-	s, b, project := serveTasks(t)
+	s, member, project := serveTasks(t)
 	first := func(attribute string) string { return s.values(project, attribute)[0] }
 	for _, c := range []struct {
 		task   string
@@ -172,7 +172,7 @@ func TestTasksOfTheBacklog(t *testing.T) {
 	} {
 		t.Run(c.task, func(t *testing.T) {
 			b := &counter{tab: newTab(t, s.origin)}
-			signInAs(b.tab, tabOf(b.tab, s))
+			signInAs(b.tab, member)
 			b.open("/alds/ui/project/" + project)
 			was := s.state(project)
 			c.do(b)
@@ -196,15 +196,6 @@ func TestTasksOfTheBacklog(t *testing.T) {
 			}
 		})
 	}
-	_ = b
-}
-
-// tabOf returns a tab in which the administrator has signed in.
-func tabOf(b *tab, s *site) *tab {
-	b.t.Helper()
-	other := newTab(b.t, s.origin)
-	signIn(other, "admin", password)
-	return other
 }
 
 // state returns what the tasks change, as a text.
@@ -304,5 +295,41 @@ func TestUndoInConflict(t *testing.T) {
 	}
 	if got := s.values(project, "Estimate"); !slices.Contains(got, "13") {
 		t.Errorf("the estimates are %v", got)
+	}
+}
+
+// TestUndoOfAForm takes back what a form of a page has done, on the page to which it leads: an edit, an
+// operation and a new item.
+func TestUndoOfAForm(t *testing.T) {
+	t.Parallel()
+	s, tab, project := serveTasks(t)
+	b := &counter{tab: tab}
+	story := s.find(object{"from": "Story", "where": object{"Name": "Story1"}})
+	b.open(assetPage(story) + "&tab=edit")
+	b.fill("[name='f.Name']", "Renamed")
+	b.submit("main form[action*='/ui/asset/']")
+	b.said("Saved.")
+	b.loads(func() { b.press("z", chromedp.ModifierCtrl) })
+	b.said("Undone.")
+	if got := s.values(project, "Name")[0]; got != "Story1" || !strings.Contains(b.path(), "/assetdetail.v1?") {
+		t.Errorf("at %s the name is %q", b.path(), got)
+	}
+	b.follow(".undo button")
+	b.said("Undone.")
+	if got := s.values(project, "Name")[0]; got != "Renamed" {
+		t.Errorf("done again, the name is %q", got)
+	}
+	b.open("/alds/ui/project/" + project + "?sort=name")
+	b.fill("#add [name=name]", "By mistake")
+	b.submit("#add")
+	b.said("By mistake is added")
+	b.follow(".undo button")
+	b.said("Undone.")
+	if got := s.values(project, "Name"); slices.Contains(got, "By mistake") || !strings.Contains(b.path(), "sort=name") {
+		t.Errorf("at %s there are %v", b.path(), got)
+	}
+	b.open(strings.Replace(b.path(), "done=undone", "done=saved", 1) + "x")
+	if b.exists(".undo") {
+		t.Error("an undo without a seal is offered")
 	}
 }

@@ -77,8 +77,10 @@ function toast(text, undo) {
   if (undo) box.append(undoForm(undo));
   document.getElementById("main").append(box);
   said.textContent = text;
-  const leave = () => setTimeout(() => box.matches(":hover, :focus-within") ? leave() : box.remove(), 20000);
-  leave();
+  const close = Object.assign(document.createElement("button"), {type: "button", className: "small", textContent: "×"});
+  close.setAttribute("aria-label", "Close this message");
+  close.addEventListener("click", () => box.remove());
+  box.append(close);
   return box;
 }
 
