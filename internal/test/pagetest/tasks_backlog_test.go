@@ -333,3 +333,48 @@ func TestUndoOfAForm(t *testing.T) {
 		t.Error("an undo without a seal is offered")
 	}
 }
+
+// TestChangesThatAreRefused sends forms for items of another project and forms of a member who may only read.
+// Nothing changes. A sprint of another schedule is refused, too.
+func TestChangesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	s, admin, project := serveTasks(t)
+	made := s.send(
+		object{"@s": object{"AssetType": "Schedule", "Name": "Others"}},
+		object{"@p": object{"AssetType": "Scope", "Name": "Other", "Parent": "Scope:0", "BeginDate": "2026-01-01", "Schedule": "@s"}},
+		object{"AssetType": "Story", "Name": "Elsewhere", "Scope": "@p"},
+		object{"AssetType": "Timebox", "Name": "June", "Schedule": "@s", "State": "State:101", "BeginDate": "2026-06-01", "EndDate": "2026-06-15"},
+		object{"@eve": object{"AssetType": "Member", "Name": "Eve", "Nickname": "Eve", "Username": "eve", "Password": password, "DefaultRole": "Role:8"}},
+		object{"from": project, "execute": object{"op": "AssignMemberWithRole", "args": object{"Member": "@eve", "Role": "Role:8"}}},
+	)
+	eve := newTab(t, s.origin)
+	signIn(eve, "eve", password)
+	here, elsewhere, june := s.find(object{"from": "Story", "where": object{"Name": "Story1"}}), cut(made[2]), cut(made[3])
+	for _, c := range []struct {
+		why          string
+		by           *tab
+		form, fields string
+		status       int
+	}{
+		{"an item of another project", admin, "change", "item=" + elsewhere + "&set=estimate%3D9", 404},
+		{"a cell of another project", admin, "cell", "item=" + elsewhere + "&field=estimate&value=9&moment=1", 404},
+		{"a sprint of another schedule", admin, "change", "item=" + here + "&set=sprint%3D" + june, 400},
+		{"no item", admin, "change", "set=delete", 400},
+		{"what there is not", admin, "change", "item=" + here + "&set=Purge", 400},
+		{"a cell without moment", admin, "cell", "item=" + here + "&field=estimate&value=9", 400},
+		{"a reader's change", eve, "change", "item=" + here + "&set=delete", 400},
+		{"a reader's cell", eve, "cell", "item=" + here + "&field=name&value=x&moment=1&shown=Story1", 400},
+	} {
+		c.by.expect("40")
+		c.by.open("/alds/ui/project/" + project)
+		was := s.state(project)
+		got := eval[int](c.by, `fetch(`+quote("/alds/ui/project/"+project+"/"+c.form)+`, {method: 'POST', headers: {'HX-Request': 'true', 'Content-Type': 'application/x-www-form-urlencoded'},
+			body: `+quote(c.fields)+` + '&csrf=' + encodeURIComponent(document.querySelector('[name=csrf]').value)}).then(a => a.status)`)
+		if now := s.state(project); got != c.status || now != was {
+			t.Errorf("%s: %d, want %d; it is %s", c.why, got, c.status, now)
+		}
+	}
+	if at := s.find(object{"from": "Story", "where": object{"Name": "Elsewhere", "Estimate": 9}}); at != "" {
+		t.Error("a form of a project has changed another project")
+	}
+}
