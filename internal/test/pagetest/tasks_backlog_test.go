@@ -288,6 +288,13 @@ func TestUndoInConflict(t *testing.T) {
 	b.press("5")
 	b.press(kb.Enter)
 	b.said("Estimate is 5")
+	b.size(1280, 300)
+	eval[any](b.tab, "scrollTo(0, 200)")
+	b.loads(func() { b.press("z", chromedp.ModifierCtrl) })
+	if y := eval[int](b.tab, "scrollY"); y != 200 || !b.exists(".notice.toast .undo") {
+		t.Errorf("after the undo the page is at %d, and says what it did out of sight", y)
+	}
+	b.follow(".undo button")
 	s.send(object{"from": "Story", "where": object{"Name": "Story1"}, "update": object{"Estimate": 13}})
 	b.follow(".undo button")
 	if said := b.text("main"); !strings.Contains(b.path(), "/ui/undo?request=") || !strings.Contains(said, "changed since") {

@@ -116,5 +116,8 @@ document.addEventListener("submit", (event) => {
 {
   const [path, y] = JSON.parse(sessionStorage.getItem("alds-undo") ?? "[]");
   sessionStorage.removeItem("alds-undo");
-  if (path === location.pathname) scrollTo(0, y);
+  if (path === location.pathname && y > 0) {
+    scrollTo(0, y);
+    document.querySelector(".notice")?.classList.add("toast"); // its place may be above the window
+  }
 }
