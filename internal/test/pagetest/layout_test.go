@@ -62,7 +62,7 @@ func TestRowsOnAPhone(t *testing.T) {
 	b.size(390, 844)
 	for _, path := range []string{assetPage(story) + "&tab=history", assetPage(story) + "&tab=activity", "/alds/ui/members/audit"} {
 		b.open(path)
-		if narrow := eval[int](b, `Math.min(...[...document.querySelectorAll("main tbody tr > .text")].map(e => e.getBoundingClientRect().width || 390))`); narrow < 300 {
+		if narrow := eval[int](b, `Math.floor(Math.min(...[...document.querySelectorAll("main tbody tr > .text")].map(e => e.getBoundingClientRect().width || 390)))`); narrow < 300 {
 			t.Errorf("%s: a text has %d pixels", path, narrow)
 		}
 		if beyond := overflows(b); len(beyond) > 0 {

@@ -47,11 +47,11 @@ func TestModelWithoutScript(t *testing.T) {
 	signIn(b, "admin", password)
 	b.withoutScript()
 	b.open("/alds/meta.v1?xsl=api.xsl")
-	if here := b.text("nav [aria-current]"); here != "Model" {
+	if here := eval[string](b, `document.querySelector("header [aria-current]").textContent`); here != "Model" {
 		t.Errorf("the page is marked as %s", here)
 	}
 	b.fill("#q", "Backlog Item")
-	b.submit("form[role=search]")
+	b.submit("main form[role=search]")
 	b.follow("#found tbody a")
 	if b.path() != "/alds/ui/model/Story" {
 		t.Errorf("a Backlog Item is at %s", b.path())

@@ -323,10 +323,10 @@ func TestGreeting(t *testing.T) {
 		t.Errorf("a new service begins with %s", b.path())
 	}
 	s.send(object{"AssetType": "Scope", "Name": "Shop", "Parent": "Scope:0", "BeginDate": "2026-01-01"})
-	if b.open("/alds/ui/"); b.path() != "/alds/ui/" || !strings.Contains(b.text("main"), "Shop") {
+	if b.open("/alds/ui/"); b.path() != "/alds/ui/" || !strings.Contains(b.text("main"), "Nothing waits for you") {
 		t.Errorf("a service with a project begins with %s: %s", b.path(), b.text("main"))
 	}
-	if b.open("/alds/ui/welcome"); strings.Contains(b.text("main"), "nothing here yet") {
+	if b.open("/alds/ui/welcome"); strings.Contains(b.text("main"), "Your first project") {
 		t.Errorf("the welcome says %s", b.text("main"))
 	}
 }

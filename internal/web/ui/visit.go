@@ -125,9 +125,6 @@ func Link(base, path string, params ...string) string {
 	return base + path
 }
 
-// Making returns a link to the console that fills in these commands.
-func (v *Visit) Making(commands string) string { return v.Link("/ui/console", "request", commands) }
-
 // Redirect redirects to a page for reading. The path is relative to the base. If this visit has
 // written something, the page offers to undo it.
 func (v *Visit) Redirect(path string) error {

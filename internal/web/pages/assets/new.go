@@ -41,7 +41,6 @@ type newPage struct {
 	First, More []*field
 	Return      string // path below the base to which "Create" leads; empty: the page of the asset
 	Context     string // query of the page, for another asset
-	Made        *ref   // the asset that was created just before
 }
 
 // showNew serves GET ui/new/<type>.
@@ -55,7 +54,7 @@ func showNew(v *ui.Visit) error {
 		if err != nil {
 			return err
 		}
-		p.Made = &ref{made, names.Of(made)}
+		v.Say(v.Site.Base+assetLink(made), names.Of(made), "is created.")
 	}
 	return renderNew(v, p)
 }
@@ -381,7 +380,7 @@ func addPart(v *ui.Visit) error {
 		v.Status = refused.Status
 		return showRead(v, o.Now(), v.Readable(refused.Message))
 	}
-	return v.Redirect(assetLink(o.Now().String(), "done", "made", "add", kind) + "#parts")
+	return v.Redirect(assetLink(o.Now().String(), "done", "made", "add", kind))
 }
 
 func createPart(v *ui.Visit, kind, relation, to, line string) error {

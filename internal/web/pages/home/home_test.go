@@ -20,6 +20,18 @@ func TestAsNumber(t *testing.T) {
 	}
 }
 
+// TestWordsIn checks that each word of a search is looked for, and that none of them is a pattern.
+func TestWordsIn(t *testing.T) {
+	t.Parallel()
+	filters, values := wordsIn(" pay  100% c*rd")
+	if got := fmt.Sprint(filters, values); got != "[Name~=$Word0 Name~=$Word1 Name~=$Word2] map[$Dead:Dead $Word0:pay $Word1:100 $Word2:crd]" {
+		t.Error(got)
+	}
+	if filters, _ := wordsIn("a b c d e f g h i j"); len(filters) != maxWords {
+		t.Errorf("%d words are searched for", len(filters))
+	}
+}
+
 // TestGroups checks that items are put together by project and sprint, and that each sprint is listed once.
 func TestGroups(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/web/ui"
@@ -65,24 +66,23 @@ func search(v *ui.Visit) error {
 
 // read finds what fits the text. If the text is a number of an item, it reads only these items.
 func (r *results) read(v *ui.Visit) error {
-	columns, dead := []string{"Number", "Name", "AssetType", "AssetState", "Scope.Name"}, map[string]any{"$Dead": []string{"Dead"}}
+	columns := []string{"Number", "Name", "AssetType", "AssetState", "Scope.Name"}
 	lists := make([][]hit, len(searched))
 	var queries []ui.Query
 	var into []any
 	ask := func(q ui.Query, rows *[]hit) { queries, into = append(queries, q), append(into, rows) }
 	numbers := asNumber(r.Text)
+	words, values := wordsIn(r.Text)
 	of := func(t string, columns ...string) ui.Query {
 		return ui.Query{
-			"from": t, "select": columns, "find": r.Text, "findin": []string{"Name"}, "filter": []string{"AssetState!=$Dead"}, "with": dead,
+			"from": t, "select": columns, "filter": append([]string{"AssetState!=$Dead"}, words...), "with": values,
 			"sort": []string{"AssetState", "-ChangeDateUTC"}, "page": map[string]int{"size": maxFound + 1, "start": 0},
 		}
 	}
 	for i, t := range searched {
 		q := of(t, columns...)
 		if numbers != nil {
-			delete(q, "find")
-			delete(q, "findin")
-			q["filter"], q["with"] = []string{"AssetState!=$Dead", "Number=$Numbers"}, map[string]any{"$Dead": dead["$Dead"], "$Numbers": numbers}
+			q["filter"], q["with"] = []string{"AssetState!=$Dead", "Number=$Numbers"}, map[string]any{"$Dead": "Dead", "$Numbers": numbers}
 		}
 		ask(q, &lists[i])
 	}
@@ -99,6 +99,23 @@ func (r *results) read(v *ui.Visit) error {
 	r.Items = r.Items[:min(len(r.Items), maxFound)]
 	r.Projects, r.Members = r.Projects[:min(len(r.Projects), maxFound)], r.Members[:min(len(r.Members), maxFound)]
 	return nil
+}
+
+// maxWords limits the words that are searched for. Further words are ignored.
+const maxWords = 8
+
+// wordsIn returns filters for the names that contain all words of a text, in any order, and the values of their
+// variables.
+func wordsIn(text string) (filters []string, values map[string]any) {
+	values = map[string]any{"$Dead": "Dead"}
+	for i, word := range strings.Fields(text) {
+		if i == maxWords {
+			break
+		}
+		name := "$Word" + strconv.Itoa(i)
+		filters, values[name] = append(filters, "Name~="+name), strings.NewReplacer("%", "", "*", "").Replace(word)
+	}
+	return filters, values
 }
 
 // searched are the types of the items that a search finds.

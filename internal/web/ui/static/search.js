@@ -73,7 +73,7 @@
     return show;
   }
 
-  const box = make("div", {id: "found", role: "listbox", "aria-label": "Results", hidden: ""});
+  const box = make("div", {id: "search-found", role: "listbox", "aria-label": "Results", hidden: ""});
   form.append(box);
   const showField = list(field, box, false);
   document.addEventListener("click", (e) => { if (!form.contains(e.target)) showField([]); });
