@@ -91,7 +91,7 @@ func writeComment(v *ui.Visit, to, content, reply string) error {
 	if err != nil {
 		return err
 	}
-	say := map[string]any{"AssetType": "Expression", "Content": template.HTMLEscapeString(content), "Mentions": to}
+	say := map[string]any{"AssetType": "Expression", "Content": asComment(content), "Mentions": to}
 	talk := map[string]any{"AssetType": "Conversation"}
 	if len(called) > 0 {
 		talk["Participants"] = called
@@ -114,6 +114,11 @@ func writeComment(v *ui.Visit, to, content, reply string) error {
 	}
 	_, err = v.API.Write(say)
 	return err
+}
+
+// asComment returns a text as HTML, with its line breaks.
+func asComment(text string) string {
+	return strings.ReplaceAll(template.HTMLEscapeString(asTyped(text)), "\n", "<br>")
 }
 
 // calls matches an @ with the name that follows it.

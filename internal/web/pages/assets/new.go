@@ -262,7 +262,7 @@ func (p *newPage) create(v *ui.Visit, scope string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		commands = append(before, command)
+		commands = slices.Concat(before, commands)
 	}
 	done, err := v.API.Write(commands...)
 	if err != nil {

@@ -235,8 +235,10 @@ func fits(v *ui.Visit, items []string, sprint string) error {
 		return wrong("The sprint is no longer there.")
 	}
 	var others []struct{ Number string }
-	q := ui.Query{"from": "PrimaryWorkitem", "select": []string{"Number"}, "page": map[string]int{"size": 1, "start": 0},
-		"filter": []string{"ID=$Items", "Scope.Schedule!=''", "Scope.Schedule!=$Schedule"}, "with": map[string]any{"$Items": items, "$Schedule": []string{of[0].Schedule.Oid}}}
+	q := ui.Query{
+		"from": "PrimaryWorkitem", "select": []string{"Number"}, "page": map[string]int{"size": 1, "start": 0},
+		"filter": []string{"ID=$Items", "Scope.Schedule!=''", "Scope.Schedule!=$Schedule"}, "with": map[string]any{"$Items": items, "$Schedule": []string{of[0].Schedule.Oid}},
+	}
 	if err := v.API.Find([]ui.Query{q}, &others); err != nil {
 		return err
 	}
