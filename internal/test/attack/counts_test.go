@@ -133,6 +133,17 @@ func (c *tally) add(status int) {
 	c.all++
 }
 
+// turns returns the number of answers so far except 503: such a request was refused and has had no turn. For a nil
+// tally it returns 0.
+func (c *tally) turns() int {
+	if c == nil {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all - c.count[http.StatusServiceUnavailable]
+}
+
 // total returns the number of answers so far. For a nil tally it returns 0.
 func (c *tally) total() int {
 	if c == nil {

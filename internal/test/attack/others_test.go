@@ -23,7 +23,7 @@ type attack struct {
 	memory int64         // most memory of the process, in bytes
 	most   metrics       // highest allowed values of some metrics
 	seen   *tally        // answers to the attacker
-	turns  int           // half of the reads must end before the attacker gets more answers than this; 0: no limit
+	turns  int           // half of the reads must end before the attacker gets more turns than this; 0: no limit
 	lasts  time.Duration // how long the attack lasts at least, in the long tier
 
 	// run attacks until ctx ends. It calls on when the attack has started. Then the other clients start to
@@ -51,7 +51,7 @@ type read struct{ method, path, body string }
 
 // sights is what the other clients measured during an attack.
 type sights struct {
-	turns   []int    // for each read: number of answers to the attacker while the read ran
+	turns   []int    // for each read: number of turns of the attacker while the read ran
 	wrong   []string // requests that were not answered 200
 	highest metrics
 	times   times
@@ -109,7 +109,7 @@ func (o *others) bear(t *testing.T, a attack) sights {
 	seen := <-result
 	o.s.proc.MustRun()
 	_, most := o.s.proc.Memory()
-	t.Logf("%d reads of the second member, beside so many answers to the attacker: %v; highest %v; the process held %d MiB before, %d MiB at most",
+	t.Logf("%d reads of the second member, beside so many turns of the attacker: %v; highest %v; the process held %d MiB before, %d MiB at most",
 		len(seen.turns), seen.turns, seen.highest, o.before/mib, most/mib)
 	seen.check(t, a)
 	return seen
@@ -146,12 +146,12 @@ func (o *others) look(ctx context.Context, seen *sights, n int, a attack) {
 	if n%len(o.reads) == 1 {
 		c = o.fresh
 	}
-	turns, began := a.seen.total(), time.Now()
+	turns, began := a.seen.turns(), time.Now()
 	status, answer, err := o.s.ask(ctx, c, o.who, r.method, r.path, []byte(r.body))
 	if ctx.Err() != nil {
 		return
 	}
-	seen.turns = append(seen.turns, a.seen.total()-turns)
+	seen.turns = append(seen.turns, a.seen.turns()-turns)
 	seen.times.reads = append(seen.times.reads, time.Since(began))
 	if err != nil || status != http.StatusOK {
 		seen.wrong = append(seen.wrong, fmt.Sprintf("a read was answered %d %.200s %v", status, answer, err))
@@ -189,7 +189,7 @@ func (seen sights) check(t *testing.T, a attack) {
 		}
 	}
 	if a.turns > 0 && starved > len(seen.turns)/2 {
-		t.Errorf("%d of %d reads waited for more than %d answers to the attacker: %v", starved, len(seen.turns), a.turns, seen.turns)
+		t.Errorf("%d of %d reads waited for more than %d turns of the attacker: %v", starved, len(seen.turns), a.turns, seen.turns)
 	}
 	for name, most := range a.most {
 		if seen.highest[name] > most {

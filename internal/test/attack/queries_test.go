@@ -75,7 +75,7 @@ func TestQueries(t *testing.T) {
 		for _, a := range []struct {
 			name, path, body string
 			clients          int
-			turns            int // half of the reads must end before the attacker gets more answers than this
+			turns            int // half of the reads must end before the attacker gets more turns than this
 			lasts            time.Duration
 			long             bool // only in the long tier
 		}{
