@@ -36,6 +36,8 @@ var pages = []shown{
 	{name: "system", path: "/alds/ui/system"},
 	{name: "work", path: "/alds/ui/?"},
 	{name: "search", path: "/alds/ui/search?q=a"},
+	{name: "open-items", path: "/alds/ui/open"},
+	{name: "changes", path: "/alds/ui/changes"},
 	{name: "new", path: "/alds/ui/new/Story?scope={Scope}"},
 	{name: "new-sprint", path: "/alds/ui/new/Timebox?scope={Scope}"},
 	{name: "projects", path: "/alds/ui/projects"},

@@ -255,10 +255,14 @@ func TestAnswerOnMyWork(t *testing.T) {
 	signIn(b, "admin", password)
 	b.open("/alds/ui/?x")
 	c := &counter{tab: b}
-	c.click(".comment summary")
+	c.click(".comment textarea")
 	c.write(".comment textarea", "After three years.")
 	c.follow(".comment [type=submit]")
 	c.within(3)
+	if text := b.text("main"); !strings.Contains(text, "Your comment is there") || b.exists(".comment") {
+		t.Errorf("the first page shows %s", text)
+	}
+	b.open(assetPage(story))
 	if text := b.text(".comment:last-of-type"); !strings.Contains(text, "to Anna") || !strings.Contains(text, "After three years.") {
 		t.Errorf("the answer is %s", text)
 	}

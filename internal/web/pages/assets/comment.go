@@ -75,6 +75,9 @@ func commentOn(v *ui.Visit) error {
 		v.Status = refused.Status
 		return showRead(v, o.Now(), v.Readable(refused.Message))
 	}
+	if v.Field("back") == "work" { // the form stands on the first page
+		return v.Redirect("/ui/?done=commented")
+	}
 	return v.Redirect(assetLink(to, "done", "commented") + "#comments")
 }
 

@@ -13,9 +13,11 @@ var templateFiles embed.FS
 func Pages() ui.Set {
 	return ui.Set{
 		Pages: map[string]ui.Page{
-			"GET /{$}":       showWork,
-			"GET /ui/{$}":    showWork,
-			"GET /ui/search": search,
+			"GET /{$}":        showWork,
+			"GET /ui/{$}":     showWork,
+			"GET /ui/search":  search,
+			"GET /ui/open":    showOpen,
+			"GET /ui/changes": showChanges,
 		},
 		Templates: templateFiles,
 	}

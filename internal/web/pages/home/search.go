@@ -1,7 +1,6 @@
 package home
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -12,10 +11,14 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// maxFound limits the results of each kind, and maxSearch the characters that are searched for.
+// maxFound limits the results of a search, and maxSearch the characters that are searched for. Of the words of
+// a text, only the first maxWords count.
 const (
 	maxFound  = 20
+	maxOthers = 6 // projects, sprints and the like among the results
+	maxPeople = 4
 	maxSearch = 200
+	maxWords  = 8
 )
 
 // hit is an asset that a search has found.
@@ -31,20 +34,57 @@ type hit struct {
 // Closed reports whether the asset is closed.
 func (h hit) Closed() bool { return h.State == "Closed" }
 
+// Path returns the path of the page of the asset, below the base. A member leads to the open items that the
+// member owns.
+func (h hit) Path() string {
+	switch h.Type {
+	case "Scope":
+		return "/ui/project/" + h.Oid
+	case "Member":
+		return ui.Link("", "/ui/open", "owner", h.Oid)
+	}
+	return ui.Link("", "/assetdetail.v1", "oid", h.Oid)
+}
+
+// kind is a group of results.
+type kind struct {
+	Title string
+	Types []string
+	Hits  []hit
+}
+
+// kinds are the groups of results in their order.
+func kinds() []kind {
+	return []kind{
+		{Title: "Backlog items", Types: []string{"Story", "Defect", "TestSet"}},
+		{Title: "Epics and themes", Types: []string{"Epic", "Theme"}},
+		{Title: "Tasks and tests", Types: []string{"Task", "Test"}},
+		{Title: "Issues, requests and goals", Types: []string{"Issue", "Request", "Goal"}},
+		{Title: "Projects", Types: []string{"Scope"}},
+		{Title: "Sprints and teams", Types: []string{"Timebox", "Team"}},
+		{Title: "People", Types: []string{"Member"}},
+	}
+}
+
+// Types that a search by words finds, besides members.
+var (
+	itemTypes  = []string{"Story", "Defect", "TestSet", "Epic", "Theme", "Task", "Test"}
+	otherTypes = []string{"Scope", "Timebox", "Team", "Issue", "Request", "Goal"}
+)
+
 // results is the data of the page.
 type results struct {
 	Text     string
-	Items    []hit
-	Projects []hit
-	Members  []hit
+	ByNumber []hit
+	Kinds    []kind
 	More     bool // there are more items
 }
 
 // Found reports whether anything was found.
-func (r *results) Found() bool { return len(r.Items)+len(r.Projects)+len(r.Members) > 0 }
+func (r *results) Found() bool { return len(r.ByNumber)+len(r.Kinds) > 0 }
 
-// search serves GET ui/search?q=<text>: items by number or words, projects and members by name. A text that is the
-// number of one item leads to its page.
+// search serves GET ui/search?q=<text>: assets by number, items and projects by words of their names, and members
+// by name. A text that is the number of one asset leads to its page.
 func search(v *ui.Visit) error {
 	page := results{Text: v.Param("q")}
 	if len([]rune(page.Text)) > maxSearch {
@@ -58,84 +98,119 @@ func search(v *ui.Visit) error {
 	if v.IsPart() {
 		return v.RenderPart("search", "hits", &page)
 	}
-	if number := asNumber(page.Text); number != nil && len(page.Items) == 1 && len(page.Projects)+len(page.Members) == 0 {
-		return v.Redirect("/assetdetail.v1?oid=" + url.QueryEscape(page.Items[0].Oid))
+	if len(page.ByNumber) == 1 {
+		return v.Redirect("/assetdetail.v1?oid=" + url.QueryEscape(page.ByNumber[0].Oid))
 	}
 	return v.Render("search", "Search", &page)
 }
 
-// read finds what fits the text. If the text is a number of an item, it reads only these items.
+// read finds what fits the text, in one request.
 func (r *results) read(v *ui.Visit) error {
-	columns := []string{"Number", "Name", "AssetType", "AssetState", "Scope.Name"}
-	lists := make([][]hit, len(searched))
-	var queries []ui.Query
-	var into []any
-	ask := func(q ui.Query, rows *[]hit) { queries, into = append(queries, q), append(into, rows) }
-	numbers := asNumber(r.Text)
-	words, values := wordsIn(r.Text)
-	of := func(t string, columns ...string) ui.Query {
-		return ui.Query{
-			"from": t, "select": columns, "filter": append([]string{"AssetState!=$Dead"}, words...), "with": values,
-			"sort": []string{"AssetState", "-ChangeDateUTC"}, "page": map[string]int{"size": maxFound + 1, "start": 0},
-		}
-	}
-	for i, t := range searched {
-		q := of(t, columns...)
-		if numbers != nil {
-			q["filter"], q["with"] = []string{"AssetState!=$Dead", "Number=$Numbers"}, map[string]any{"$Dead": "Dead", "$Numbers": numbers}
-		}
-		ask(q, &lists[i])
-	}
-	if numbers == nil {
-		ask(of("Scope", "Name", "AssetType", "AssetState"), &r.Projects)
-		ask(of("Member", "Name", "AssetType", "AssetState"), &r.Members)
+	queries := searchQueries(r.Text)
+	lists := make([][]hit, len(queries))
+	into := make([]any, len(queries))
+	for i := range lists {
+		into[i] = &lists[i]
 	}
 	if err := v.API.Find(queries, into...); err != nil {
 		return err
 	}
-	r.Items = slices.Concat(lists...)
-	slices.SortStableFunc(r.Items, func(a, b hit) int { return cmp.Compare(a.order(), b.order()) })
-	r.More = len(r.Items) > maxFound
-	r.Items = r.Items[:min(len(r.Items), maxFound)]
-	r.Projects, r.Members = r.Projects[:min(len(r.Projects), maxFound)], r.Members[:min(len(r.Members), maxFound)]
+	if asNumber(r.Text) != nil {
+		r.ByNumber, lists = lists[0], lists[1:]
+	}
+	if len(lists) == 3 {
+		r.group(lists[0], lists[1], lists[2])
+	}
 	return nil
 }
 
-// maxWords limits the words that are searched for. Further words are ignored.
-const maxWords = 8
-
-// wordsIn returns filters for the names that contain all words of a text, in any order, and the values of their
-// variables.
-func wordsIn(text string) (filters []string, values map[string]any) {
-	values = map[string]any{"$Dead": "Dead"}
-	for i, word := range strings.Fields(text) {
-		if i == maxWords {
-			break
+// group puts items, other assets and members into groups. It keeps at most maxFound results.
+func (r *results) group(items, others, people []hit) {
+	found := slices.DeleteFunc(slices.Concat(others, people), r.isByNumber)
+	items = slices.DeleteFunc(items, r.isByNumber)
+	room := max(0, maxFound-len(r.ByNumber)-len(found))
+	r.More = len(items) > room
+	found = append(items[:min(room, len(items))], found...)
+	for _, k := range kinds() {
+		for _, h := range found {
+			if slices.Contains(k.Types, h.Type) {
+				k.Hits = append(k.Hits, h)
+			}
 		}
-		name := "$Word" + strconv.Itoa(i)
-		filters, values[name] = append(filters, "Name~="+name), strings.NewReplacer("%", "", "*", "").Replace(word)
+		if len(k.Hits) > 0 {
+			r.Kinds = append(r.Kinds, k)
+		}
 	}
-	return filters, values
 }
 
-// searched are the types of the items that a search finds.
-var searched = []string{"Workitem", "Issue", "Request"}
-
-// order is 1 for closed assets, which come last.
-func (h hit) order() int {
-	if h.Closed() {
-		return 1
-	}
-	return 0
+// isByNumber reports whether an asset was found by its number.
+func (r *results) isByNumber(h hit) bool {
+	return slices.ContainsFunc(r.ByNumber, func(other hit) bool { return other.Oid == h.Oid })
 }
 
-// numbers matches the number of an item, with or without its prefix.
+// searchQueries returns the queries for a text: first one for assets by their numbers if the text may be a number;
+// then, unless the text can only be a number, those for items, for other assets and for members whose names have
+// all words of the text. Open assets come first.
+func searchQueries(text string) (all []ui.Query) {
+	columns := []string{"Number", "Name", "AssetType", "AssetState", "Scope.Name"}
+	if numbers := asNumber(text); numbers != nil {
+		all = append(all, ui.Query{
+			"from": "BaseAsset", "select": columns, "filter": []string{"Number=$Numbers", "AssetState!=$Dead"},
+			"with": map[string]any{"$Numbers": numbers, "$Dead": []string{"Dead"}}, "sort": []string{"AssetState", "ID"}, "page": first(maxFound),
+		})
+		if strings.Contains(text, "-") {
+			return all
+		}
+	}
+	words := strings.Fields(text)
+	words = words[:min(len(words), maxWords)]
+	with := func(pairs ...any) map[string]any {
+		given := map[string]any{"$Dead": []string{"Dead"}}
+		for i, w := range words {
+			given["$W"+strconv.Itoa(i)] = []string{pattern(w)}
+		}
+		for i := 0; i+1 < len(pairs); i += 2 {
+			given[pairs[i].(string)] = pairs[i+1]
+		}
+		return given
+	}
+	named := func(attributes ...string) []string {
+		filters := []string{"AssetState!=$Dead"}
+		for i := range words {
+			any := make([]string, len(attributes))
+			for k, a := range attributes {
+				any[k] = a + "~=$W" + strconv.Itoa(i)
+			}
+			filters = append(filters, strings.Join(any, "|"))
+		}
+		return filters
+	}
+	latest := []string{"AssetState", "-ChangeDateUTC"}
+	return append(all,
+		ui.Query{"from": "Workitem", "select": columns, "filter": append(named("Name"), "AssetType=$Types"), "with": with("$Types", itemTypes), "sort": latest, "page": first(maxFound + 1)},
+		ui.Query{"from": "BaseAsset", "select": columns, "filter": append(named("Name"), "AssetType=$Types"), "with": with("$Types", otherTypes), "sort": latest, "page": first(maxOthers)},
+		ui.Query{"from": "Member", "select": []string{"Name", "AssetType", "AssetState"}, "filter": named("Name", "Nickname", "Username"), "with": with(), "sort": []string{"AssetState", "Name"}, "page": first(maxPeople)},
+	)
+}
+
+// first returns the first page of a query with this size.
+func first(size int) map[string]int { return map[string]int{"size": size, "start": 0} }
+
+// pattern returns a word as the comparison ~= takes it: a word with % or * must match the whole text.
+func pattern(word string) string {
+	if strings.ContainsAny(word, "%*") {
+		return "*" + word + "*"
+	}
+	return word
+}
+
+// numbers matches the number of an asset, with or without its prefix.
 var numbers = regexp.MustCompile(`^(?:([A-Za-z]{1,3})-)?(\d{1,9})$`)
 
-// prefixes are those of items that people name by their numbers.
-var prefixes = []string{"S", "D", "E", "TK", "AT", "TS", "I", "R"}
+// prefixes are those of assets that people name by their numbers.
+var prefixes = []string{"S", "D", "E", "TK", "AT", "TS", "TH", "I", "R", "G"}
 
-// asNumber returns the numbers of items that a text may mean, or nil if it is no number: S-1001 and 1001 mean
+// asNumber returns the numbers of assets that a text may mean, or nil if it is no number: S-1001 and 1001 mean
 // S-01001.
 func asNumber(text string) []string {
 	m := numbers.FindStringSubmatch(strings.TrimSpace(text))
@@ -146,9 +221,10 @@ func asNumber(text string) []string {
 	if m[1] != "" {
 		with = []string{strings.ToUpper(m[1])}
 	}
+	digits := strings.TrimLeft(m[2], "0")
 	var all []string
 	for _, p := range with {
-		all = append(all, p+"-"+strings.Repeat("0", max(0, numberDigits-len(m[2])))+m[2])
+		all = append(all, p+"-"+strings.Repeat("0", max(0, numberDigits-len(digits)))+digits)
 	}
 	return all
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alds-dev/alds/internal/web/chart"
@@ -66,13 +67,22 @@ func showBurndown(v *ui.Visit) error {
 	page := sprint{project: p, Sprint: one.timebox, Burndown: burndown{
 		Known: true, Sums: figures(strconv.Itoa(int(one.Items)), one.Estimate.String(), one.Open.String(), one.ToDo.String()),
 	}}
-	page.Burndown.Drawings, err = drawBurndown(v, p, page.Sprint, time.Now())
+	small := v.IsPart() && v.Param("small") != "" // for the first page, which shows several sprints
+	mark := ""
+	if small {
+		mark = lettersOf(oid)
+	}
+	page.Burndown.Drawings, err = drawBurndown(v, p, page.Sprint, time.Now(), mark)
 	refused, err := ui.AsError(err)
 	switch {
 	case err != nil:
 		return err
 	case refused != nil:
 		page.Burndown.Message = refused.Message
+	}
+	if small {
+		page.Burndown.Drawings = smallOf(page.Burndown.Drawings)
+		return v.RenderPart("burndown", "small", &page)
 	}
 	if v.IsPart() {
 		return v.RenderPart("burndown", "part", &page)
@@ -81,6 +91,27 @@ func showBurndown(v *ui.Visit) error {
 		v.Status = refused.Status
 	}
 	return v.Render("burndown", "Burndown · "+page.Sprint.Name+" · "+p.Name, &page)
+}
+
+// smallOf returns the drawing that is shown where there is room for only one: the work to do, or the estimates of
+// open items if nobody enters the work to do.
+func smallOf(all []drawing) []drawing {
+	for _, d := range all {
+		if d.Any {
+			return []drawing{d}
+		}
+	}
+	return nil
+}
+
+// lettersOf writes the digits of an Oid as letters, for an id of a drawing.
+func lettersOf(oid string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r - '0' + 'a'
+	}, oid)
 }
 
 // maxSprintDays limits the days of a burndown.
@@ -98,8 +129,9 @@ func daysOf(t timebox, now time.Time) (all []time.Time, past int, err error) {
 }
 
 // drawBurndown draws the remaining work at the end of each day up to today. It returns nil
-// before the sprint begins.
-func drawBurndown(v *ui.Visit, p *project, t timebox, now time.Time) ([]drawing, error) {
+// before the sprint begins. The mark tells apart the drawings of several sprints on one page; it is empty if the
+// page has only one sprint.
+func drawBurndown(v *ui.Visit, p *project, t timebox, now time.Time, mark string) ([]drawing, error) {
 	all, past, err := daysOf(t, now)
 	if err != nil || past == 0 {
 		return nil, err
@@ -113,8 +145,8 @@ func drawBurndown(v *ui.Visit, p *project, t timebox, now time.Time) ([]drawing,
 	}
 	toDo, open := left(h)
 	return []drawing{
-		drawLeft("todo", toDoLeft, "To do", toDo, all),
-		drawLeft("open", openLeft, "Open", open, all),
+		drawLeft("todo", mark, toDoLeft, "To do", toDo, all),
+		drawLeft("open", mark, openLeft, "Open", open, all),
 	}, nil
 }
 
@@ -132,17 +164,22 @@ func left(h *history) (toDo, open []float64) {
 }
 
 // drawLeft draws the remaining work with an ideal line that falls to 0.
-func drawLeft(id, title, name string, values []float64, all []time.Time) drawing {
+func drawLeft(id, mark, title, name string, values []float64, all []time.Time) drawing {
 	known := slices.Clone(values)
 	for len(known) < len(all) {
 		known = append(known, math.NaN())
 	}
 	c := chart.Chart{
-		ID: id, Title: title, Labels: labels(all),
+		ID: id + mark, Title: title, Labels: labels(all),
 		Series: []chart.Series{{Name: name, Values: known}, {Name: "Ideal", Dashed: true, Values: ideal(values, len(all))}},
 	}
-	c.Description = chart.Number(values[len(values)-1]) + " at the end of " + c.Labels[len(values)-1] + ", " + chart.Number(values[0]) + " at the end of " + c.Labels[0] + ". The numbers stand in the table below."
-	return numbered(c, chart.Lines(c))
+	c.Description = chart.Number(values[len(values)-1]) + " at the end of " + c.Labels[len(values)-1] + ", " + chart.Number(values[0]) + " at the end of " + c.Labels[0] + "."
+	if mark == "" {
+		c.Description += " The numbers stand in the table below."
+	}
+	d := numbered(c, chart.Lines(c))
+	d.Any = slices.Max(values) > 0
+	return d
 }
 
 // ideal returns a line that falls by equal steps to 0 on the last day. It starts at the first

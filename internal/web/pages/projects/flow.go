@@ -31,6 +31,7 @@ type drawing struct {
 	SVG   template.HTML
 	Head  []string // header of the table, without the column for the day
 	Lines []line
+	Any   bool // one of the numbers is above 0; set only for burndowns
 }
 
 // line is a row of the table of a chart.

@@ -11,7 +11,7 @@ import (
 
 func TestBurndownOfAllTime(t *testing.T) {
 	all := timebox{Begin: date{time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)}, End: date{time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}}
-	_, err := drawBurndown((&ui.Visit{}), nil, all, time.Now())
+	_, err := drawBurndown((&ui.Visit{}), nil, all, time.Now(), "")
 	if f, ok := errors.AsType[*ui.Error](err); !ok || f.Status != http.StatusBadRequest {
 		t.Errorf("a sprint of ten thousand years: %v", err)
 	}

@@ -1,21 +1,24 @@
 "use strict";
-// Search and keys, on every page. "/" goes to the search field, Ctrl+K opens the palette, "?" shows the keys, "g h"
-// leads to my work and "g p" to the projects. Results of the field and of the palette come from the search page.
+// Search and keys, on every page. The results below the field of the header and in the palette come from the search
+// page.
 (() => {
   const form = document.getElementById("search");
   if (!form) return;
   const base = form.action.replace(/\/ui\/search$/, "");
   const field = form.querySelector("input");
+  const signOut = document.querySelector('form[action$="/ui/sign-out"]');
 
-  // Recent projects are kept in this browser.
+  // Recent projects are kept in this browser until the member signs out.
   const store = "alds-projects";
-  const recent = () => { try { return JSON.parse(localStorage.getItem(store)) || []; } catch { return []; } };
+  const quietly = (f) => { try { return f(); } catch { /* a browser may forbid it */ } };
+  const recent = () => quietly(() => JSON.parse(localStorage.getItem(store))) || [];
   const here = location.pathname.match(/\/ui\/project\/(Scope:\d+)/);
   const title = document.querySelector("main h1");
   if (here && title) {
     const all = [{oid: here[1], name: title.firstChild.textContent.trim()}, ...recent().filter((p) => p.oid !== here[1])];
-    try { localStorage.setItem(store, JSON.stringify(all.slice(0, 8))); } catch { /* a browser may forbid it */ }
+    quietly(() => localStorage.setItem(store, JSON.stringify(all.slice(0, 8))));
   }
+  signOut?.addEventListener("submit", () => quietly(() => localStorage.removeItem(store)));
 
   const make = (tag, attributes, ...children) => {
     const e = document.createElement(tag);
@@ -26,77 +29,112 @@
 
   // commands returns the entries of the palette that fit a text, as links.
   function commands(text) {
-    const scope = here ? `?scope=${here[1]}` : "";
-    const all = [["My work", "/ui/"], ["Projects", "/ui/projects"], ...recent().map((p) => [p.name, `/ui/project/${p.oid}`]),
-      ["New backlog item", "/ui/new/Story" + scope], ["New defect", "/ui/new/Defect" + scope], ["New epic", "/ui/new/Epic" + scope], ["New project", "/ui/new/Scope" + scope],
-      ...(here ? [["New sprint", "/ui/new/Timebox" + scope], ["Board", `/ui/project/${here[1]}/board`], ["Sprints", `/ui/project/${here[1]}/sprints`]] : []),
-      ["Console", "/ui/console"], ["Profile", "/ui/profile"]];
+    const add = (name, type) => ["New " + name, `/ui/new/${type}` + (here ? `?scope=${here[1]}` : "")];
+    const project = (oid, view = "") => `/ui/project/${oid}${view}`;
+    const all = [["My work", "/ui/"], ["Projects", "/ui/projects"], ...recent().map((p) => [p.name, project(p.oid)]),
+      add("backlog item", "Story"), add("defect", "Defect"), add("epic", "Epic"), add("project", "Scope"),
+      ...(here ? [add("sprint", "Timebox"), ["Board", project(here[1], "/board")], ["Sprints", project(here[1], "/sprints")]] : []),
+      ["My open items", "/ui/open"], ["Console", "/ui/console"], ["Profile", "/ui/profile"], ...(signOut ? [["Sign out", ""]] : [])];
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    return all.filter(([name]) => words.every((w) => name.toLowerCase().includes(w))).map(([name, path]) => make("a", {href: base + path}, name));
+    return all.filter(([name]) => words.every((w) => name.toLowerCase().includes(w))).map(([name, path]) => {
+      if (path) return make("a", {href: base + path}, name);
+      const out = make("a", {href: "#"}, name);
+      out.addEventListener("click", (e) => { e.preventDefault(); signOut.requestSubmit(); });
+      return out;
+    });
   }
 
-  // list shows links below a field. Arrow keys choose one of them, and Enter opens it.
-  function list(input, box, always) {
-    let chosen = -1, asked = 0, timer;
+  // list shows links below a field. The first one is chosen, arrow keys choose others, and Enter opens the chosen
+  // one, even if the results are still on their way.
+  function list(input, box, isPalette) {
+    let chosen = -1, asked = 0, timer, shown = "", enter = false;
     const links = () => [...box.querySelectorAll("a")];
     const choose = (to) => {
       const all = links();
       chosen = all.length ? (to + all.length) % all.length : -1;
       all.forEach((a, i) => a.setAttribute("aria-selected", i === chosen));
-      if (chosen >= 0) all[chosen].scrollIntoView({block: "nearest"});
+      if (chosen < 0) return input.removeAttribute("aria-activedescendant");
+      input.setAttribute("aria-activedescendant", all[chosen].id);
+      all[chosen].scrollIntoView({block: "nearest"});
     };
-    const show = (found) => {
-      box.replaceChildren(...(always ? commands(input.value) : []), ...found);
-      box.hidden = box.childElementCount === 0;
-      links().forEach((a) => a.setAttribute("role", "option"));
-      choose(always || found.length ? 0 : -1);
-      if (!always) choose(-1), chosen = -1;
+    const show = (found, text) => {
+      shown = text;
+      box.replaceChildren(...(isPalette ? commands(text) : []), ...found);
+      box.hidden = !isPalette && !found.length;
+      input.setAttribute("aria-expanded", !box.hidden);
+      links().forEach((a, i) => { a.setAttribute("role", "option"); a.tabIndex = -1; a.id = `${box.id}-${i}`; });
+      choose(0);
+      if (enter) open();
+    };
+    const go = () => { // Enter
+      if (shown === input.value.trim()) return open();
+      enter = true;
+      clearTimeout(timer);
+      ask();
+    };
+    const open = () => {
+      enter = false;
+      if (chosen >= 0) links()[chosen].click();
+      else location.href = `${base}/ui/search?q=${encodeURIComponent(input.value.trim())}`;
     };
     async function ask() {
       const turn = ++asked, text = input.value.trim();
-      if (!text) return show([]);
+      if (!text) return show([], "");
       try {
         const answer = await fetch(`${base}/ui/search?q=${encodeURIComponent(text)}`, {headers: {"HX-Request": "true"}});
-        if (!answer.ok || answer.redirected || turn !== asked) return;
+        if (!answer.ok || answer.redirected) throw new Error(answer.statusText);
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-        show([...page.querySelectorAll("#hits a")].slice(0, 12).map((a) => document.importNode(a, true)));
-      } catch { /* the field still leads to the search page */ }
+        if (turn === asked) show([...page.querySelectorAll("#hits a")].map(result), text);
+      } catch { if (enter) open(); }
     }
-    input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(ask, 120); if (always) show([]); });
+    // result is a link with what the search page says beside it.
+    function result(a) {
+      const copy = document.importNode(a, true);
+      for (let e = a.nextElementSibling; e; e = e.nextElementSibling) copy.append(" ", document.importNode(e, true));
+      return copy;
+    }
+    input.role = "combobox";
+    input.setAttribute("aria-controls", box.id);
+    input.setAttribute("aria-expanded", false);
+    input.addEventListener("input", () => { enter = false; clearTimeout(timer); timer = setTimeout(ask, 120); });
     input.addEventListener("keydown", (e) => {
-      if (e.key === "ArrowDown" || e.key === "ArrowUp") choose(e.key === "ArrowDown" ? chosen + 1 : Math.max(chosen, 0) - 1);
-      else if (e.key === "Enter" && chosen >= 0) links()[chosen].click();
-      else if (e.key === "Escape" && !always) { show([]); input.blur(); return; }
+      if (e.key === "ArrowDown") choose(chosen + 1);
+      else if (e.key === "ArrowUp") choose(chosen - 1);
+      else if (e.key === "Enter" && isPalette) go();
+      else if (e.key === "Escape" && !isPalette) { show([], ""); input.blur(); }
       else return;
       e.preventDefault();
     });
-    return show;
+    input.form?.addEventListener("submit", (e) => { e.preventDefault(); go(); });
+    return () => { asked++; show([], ""); };
   }
 
   const box = make("div", {id: "search-found", role: "listbox", "aria-label": "Results", hidden: ""});
   form.append(box);
-  const showField = list(field, box, false);
-  document.addEventListener("click", (e) => { if (!form.contains(e.target)) showField([]); });
+  const clear = list(field, box, false);
+  form.addEventListener("focusout", (e) => { if (!form.contains(e.relatedTarget)) clear(); });
 
-  let palette, showPalette;
+  const label = "Search or command";
+  let palette, fill;
   function openPalette() {
     if (!palette) {
-      const input = make("input", {type: "search", "aria-label": "Search or command", placeholder: "Search or command", autocomplete: "off"});
-      const results = make("div", {role: "listbox", "aria-label": "Results"});
-      palette = make("dialog", {id: "palette", "aria-label": "Search or command"}, input, results);
+      const input = make("input", {type: "search", "aria-label": label, placeholder: label, autocomplete: "off"});
+      const results = make("div", {id: "palette-found", role: "listbox", "aria-label": "Results"});
+      palette = make("dialog", {id: "palette", "aria-label": label}, input, results);
       document.body.append(palette);
-      showPalette = list(input, results, true);
+      fill = list(input, results, true);
       palette.addEventListener("click", (e) => { if (e.target === palette) palette.close(); });
     }
+    if (palette.open) return palette.close();
     palette.querySelector("input").value = "";
-    showPalette([]);
+    fill();
     palette.showModal();
   }
 
   let help;
   function openHelp() {
     if (!help) {
-      const keys = [["/", "Search"], ["Ctrl K", "Search or command"], ["g h", "My work"], ["g p", "Projects"], ["Esc", "Close"], ["?", "These keys"]];
+      const keys = [["/", "Search"], ["0 … 9", "Find a number"], ["Ctrl K", label], ["g h", "My work"], ["g p", "Projects"], ["Esc", "Close"], ["?", "These keys"]];
       const own = document.querySelector("[data-keys]");
       if (own) keys.push(...own.dataset.keys.split("|").map((k) => k.split("=")));
       help = make("dialog", {id: "keys-help", "aria-label": "Keys"}, make("h2", {}, "Keys"),
@@ -104,16 +142,21 @@
         make("form", {method: "dialog"}, make("button", {class: "second"}, "Close")));
       document.body.append(help);
     }
-    help.showModal();
+    if (!help.open) help.showModal();
   }
 
-  let went = 0; // when "g" was pressed
-  document.addEventListener("keydown", (e) => {
-    if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") { e.preventDefault(); openPalette(); return; }
-    if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest?.("input, select, textarea, [contenteditable], dialog")) return;
-    if (e.key === "/") { e.preventDefault(); field.focus(); field.select(); }
+  // Keys that a page uses itself come first: a listener at the window is called last.
+  let went = false; // the key before was "g"
+  addEventListener("keydown", (e) => {
+    if (e.defaultPrevented) return;
+    const control = e.ctrlKey || e.metaKey;
+    if (control && e.key.toLowerCase() === "k") { e.preventDefault(); return openPalette(); }
+    if (control || e.altKey || e.target.closest?.("input, select, textarea, [contenteditable], dialog[open]")) return;
+    const to = went && {h: "/ui/", p: "/ui/projects"}[e.key];
+    went = e.key === "g";
+    if (to) location.href = base + to;
+    else if (e.key === "/") { e.preventDefault(); field.focus(); field.select(); }
+    else if (/^\d$/.test(e.key)) { field.value = ""; field.focus(); } // the digit arrives in the field
     else if (e.key === "?") openHelp();
-    else if (e.key === "g") went = e.timeStamp;
-    else if ((e.key === "h" || e.key === "p") && e.timeStamp - went < 1500) location.href = base + (e.key === "h" ? "/ui/" : "/ui/projects");
   });
 })();
