@@ -33,6 +33,8 @@
 //	past_test.go      a service with changes on different days
 //	backlog_test.go   the items of a backlog, generated or from a file
 //	pages_test.go     the pages, and the test that inspects each of them
+//	tasks_*_test.go   tasks of a team, with the clicks and keys that they take
+//	item_test.go      values, and comments, on the page of an asset
 //
 // These files test the helpers of the tests, with small pages on which a check must fail or pass:
 //

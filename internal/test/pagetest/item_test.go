@@ -25,6 +25,8 @@ func TestValuesInPlace(t *testing.T) {
 	b.press(kb.Enter)
 	b.waitFor("h1 .change")
 
+	b.waitFor(".toast form.undo")
+
 	b.click("#fact-Status dd")
 	b.waitFor("#f-Status")
 	b.choose("#f-Status", "In Progress")

@@ -111,10 +111,10 @@ func TestTasksOfAStart(t *testing.T) {
 			shows(name)
 		}
 	})
-	story := s.send(object{"AssetType": "Story", "Name": "Refund", "Scope": project})[0]
+	story := s.send(object{"AssetType": "Story", "Name": "Refund", "Scope": project}, object{"AssetType": "Member", "Name": "Bo", "Nickname": "Bo", "Username": "bo", "DefaultRole": "Role:5"})[0]
 	b.open(assetPage(story))
 	task(10, func(c *counter) { // three tasks with owners and hours
-		for _, line := range []string{"Choose a provider @admin 4h", "Send the receipt @admin 2.5h", "Ask the lawyer 1h @admin"} {
+		for _, line := range []string{"Choose a provider @admin 4h", "Send the receipt @admin 2.5h", "Ask the lawyer 1h @admin @bo"} {
 			c.write("#parts [name=line]", line)
 			c.enter()
 		}
@@ -125,7 +125,7 @@ func TestTasksOfAStart(t *testing.T) {
 		Owners     []string `json:"Owners.Username"`
 	}
 	s.post("/query.v1", object{"from": "Task", "where": object{"Parent": cut(story)}, "select": []string{"Name", "ToDo", "Owners.Username"}, "sort": "ID"}, &found)
-	if len(found) != 1 || len(found[0]) != 3 || found[0][1].Name != "Send the receipt" || found[0][1].ToDo != "2.5" || strings.Join(found[0][1].Owners, "") != "admin" {
+	if len(found) != 1 || len(found[0]) != 3 || found[0][1].Name != "Send the receipt" || found[0][1].ToDo != "2.5" || strings.Join(found[0][1].Owners, "") != "admin" || len(found[0][2].Owners) != 2 {
 		t.Errorf("the tasks are %v", found)
 	}
 	b.expect("400")

@@ -4,7 +4,9 @@ import (
 	"html/template"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/alds-dev/alds/internal/web/ui"
 )
@@ -15,7 +17,6 @@ type comment struct {
 	Author   string        `json:"Author.Name"`
 	At       string        `json:"AuthoredAt"`
 	Content  string        `json:"Content"`
-	Reply    ui.Reference  `json:"InReplyTo"`
 	To       string        `json:"InReplyTo.Author.Name"`
 	HTML     template.HTML `json:"-"`
 	Instant  template.HTML `json:"-"`
@@ -40,19 +41,20 @@ func readComments(v *ui.Visit, view *assetView) error {
 	}
 	err := v.API.Find([]ui.Query{{
 		"from": "Expression", "where": map[string]string{"Mentions": view.Oid},
-		"select": []string{"Author.Name", "AuthoredAt", "Content", "InReplyTo", "InReplyTo.Author.Name", "BelongsTo"},
-		"sort":   []string{"-AuthoredAt", "-ID"}, "page": map[string]int{"size": maxComments, "start": 0},
+		"select": []string{"Author.Name", "AuthoredAt", "Content", "InReplyTo.Author.Name"},
+		"sort":   []string{"-AuthoredAt", "-ID"}, "page": map[string]int{"size": maxComments + 1, "start": 0},
 	}}, &view.Comments)
 	if err != nil {
 		return err
 	}
-	for i, j := 0, len(view.Comments)-1; i < j; i, j = i+1, j-1 {
-		view.Comments[i], view.Comments[j] = view.Comments[j], view.Comments[i]
+	if view.OlderComments = len(view.Comments) > maxComments; view.OlderComments {
+		view.Comments = view.Comments[:maxComments]
 	}
+	slices.Reverse(view.Comments)
 	for i, c := range view.Comments {
 		view.Comments[i].HTML, view.Comments[i].Instant = ui.Sanitized(c.Content), dateOf(c.At)
 	}
-	view.Talks = true
+	view.Talks, view.Draft = true, v.Field("content")
 	v.Sends("api/asset?atomic=true", `{"AssetType": "Expression", "Content": "…", "Mentions": "`+view.Oid+`", "BelongsTo": {"AssetType": "Conversation"}}`)
 	return nil
 }
@@ -85,15 +87,18 @@ func writeComment(v *ui.Visit, to, content, reply string) error {
 	switch {
 	case content == "":
 		return &ui.Error{Status: http.StatusBadRequest, Message: "Write a comment first."}
-	case len(content) > maxComment:
+	case utf8.RuneCountInString(content) > maxComment:
 		return &ui.Error{Status: http.StatusBadRequest, Message: "A comment has at most 20,000 characters."}
 	case reply != "" && !ui.IsOid(reply, "Expression"):
 		return &ui.Error{Status: http.StatusBadRequest, Message: "The form does not say to which comment this is a reply."}
 	}
-	called, err := membersCalled(v, content)
+	all, err := membersCalled(v, content)
 	if err != nil {
 		return err
 	}
+	called := slices.Concat(all...)
+	slices.Sort(called)
+	called = slices.Compact(called)
 	say := map[string]any{"AssetType": "Expression", "Content": asComment(content), "Mentions": to}
 	talk := map[string]any{"AssetType": "Conversation"}
 	if len(called) > 0 {
@@ -124,41 +129,65 @@ func asComment(text string) string {
 	return strings.ReplaceAll(template.HTMLEscapeString(asTyped(text)), "\n", "<br>")
 }
 
-// calls matches an @ with the name that follows it.
-var calls = regexp.MustCompile(`(?:^|[\s(])@([\pL\pN][\pL\pN ._'-]{0,80})`)
+// calls matches an @ with the text that follows it and may be a name.
+var calls = regexp.MustCompile(`(?:^|[\s(])@([\pL\pN](?:[\pL\pN ._'-]{0,80}[\pL\pN])?)`)
 
-// maxCalled limits the names that are looked up for one comment.
-const maxCalled = 20
+// The most names that are looked up for one text, and the most members that are read for them.
+const (
+	maxCalled  = 20
+	maxMatched = 200
+)
 
-// membersCalled returns the Oids of the members whose username, nickname or name follows an @ in a text.
-func membersCalled(v *ui.Visit, text string) ([]string, error) {
+// called is a member whose username, nickname or name a text may call.
+type called struct {
+	Oid                      string `json:"_oid"`
+	Name, Nickname, Username string
+}
+
+// membersCalled returns, for each @ in a text, the Oids of the members with the name that follows it. It is empty if
+// no member has the name, and has several Oids if several members have it.
+func membersCalled(v *ui.Visit, text string) ([][]string, error) {
+	var all [][]string
 	var names []string
 	for _, m := range calls.FindAllStringSubmatch(text, maxCalled) {
-		names = append(names, beginnings(m[1])...)
+		all = append(all, beginnings(m[1]))
+		names = append(names, all[len(all)-1]...)
 	}
 	if len(names) == 0 {
 		return nil, nil
 	}
-	var found []struct {
-		Oid string `json:"_oid"`
-	}
+	var members []called
 	err := v.Quiet().Find([]ui.Query{{
-		"from": "Member", "select": []string{"Name"}, "filter": []string{"AssetState='Active'", "Username=$Names|Nickname=$Names|Name=$Names"},
-		"with": map[string]any{"$Names": names}, "page": map[string]int{"size": maxCalled, "start": 0},
-	}}, &found)
-	called := make([]string, len(found))
-	for i, f := range found {
-		called[i] = f.Oid
+		"from": "Member", "select": []string{"Name", "Nickname", "Username"}, "filter": []string{"AssetState='Active'", "Username=$Names|Nickname=$Names|Name=$Names"},
+		"with": map[string]any{"$Names": names}, "page": map[string]int{"size": maxMatched, "start": 0},
+	}}, &members)
+	for i, names := range all {
+		all[i] = matched(names, members)
 	}
-	return called, err
+	return all, err
 }
 
-// beginnings returns the first word of a text, its first two words and its first three words, each without a dot
-// at the end: the name after an @ may have several words, and more text follows it.
+// matched returns the Oids of the members with the first of the names that anybody has.
+func matched(names []string, members []called) (oids []string) {
+	for _, name := range names {
+		for _, m := range members {
+			if strings.EqualFold(name, m.Username) || strings.EqualFold(name, m.Nickname) || strings.EqualFold(name, m.Name) {
+				oids = append(oids, m.Oid)
+			}
+		}
+		if len(oids) > 0 {
+			return oids
+		}
+	}
+	return nil
+}
+
+// beginnings returns the first three, two and one words of a text: a name may have several words, and more text may
+// follow it. A word may be followed by a dot or the like, which is no part of the name.
 func beginnings(text string) (all []string) {
 	words := strings.Fields(text)
-	for i := range words[:min(3, len(words))] {
-		name := strings.Join(words[:i+1], " ")
+	for n := min(3, len(words)); n > 0; n-- {
+		name := strings.Join(words[:n], " ")
 		if all = append(all, name); strings.TrimRight(name, ".-'") != name {
 			all = append(all, strings.TrimRight(name, ".-'"))
 		}

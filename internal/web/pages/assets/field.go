@@ -18,8 +18,7 @@ type fieldForm struct {
 // shownValue is the value of one attribute on the page of an asset.
 type shownValue struct {
 	*asset
-	Fact  fact
-	Saved bool // it has just been written
+	Fact fact
 }
 
 // Long reports whether the attribute has a section of its own on the page.
@@ -39,7 +38,7 @@ func showField(v *ui.Visit) error {
 		return v.Redirect(assetLink(p.Oid, "tab", "edit") + "#f-" + p.only)
 	}
 	if v.Param("value") != "" {
-		return renderValue(v, p, false)
+		return renderValue(v, p)
 	}
 	return v.RenderPart("asset", "inline", fieldForm{asset: p.asset, Field: p.fields[0]})
 }
@@ -106,7 +105,7 @@ func editField(v *ui.Visit) error {
 		if now, err = readField(v, ""); err != nil {
 			return err
 		}
-		return renderValue(v, now, len(update) > 0)
+		return renderValue(v, now)
 	}
 	return nil // the form was shown again
 }
@@ -147,14 +146,14 @@ func writeField(v *ui.Visit, shown *editPage, update map[string]any) (*editPage,
 }
 
 // renderValue answers with the value of the attribute of p.
-func renderValue(v *ui.Visit, p *editPage, saved bool) error {
+func renderValue(v *ui.Visit, p *editPage) error {
 	one := p.kind.ByName[p.only]
 	f, _ := p.factOf(one)
 	if one.ToMany() {
 		f = p.fields[0].fact()
 	}
 	p.makeEditable(&f, one)
-	return v.RenderPart("asset", "value", shownValue{asset: p.asset, Fact: f, Saved: saved})
+	return v.RenderPart("asset", "value", shownValue{asset: p.asset, Fact: f})
 }
 
 // fact returns the assets of a relation to many as they are shown.

@@ -384,20 +384,22 @@ func addPart(v *ui.Visit) error {
 }
 
 func createPart(v *ui.Visit, kind, relation, to, line string) error {
-	name, called, hours := readLine(line)
+	name, called, hours := readLine(line, relation == "Parent")
 	if name == "" {
 		return &ui.Error{Status: http.StatusBadRequest, Message: "Write the name first."}
 	}
 	part := map[string]any{"AssetType": kind, "Name": name, relation: to}
 	if len(called) > 0 {
-		owners, err := membersCalled(v, "@"+strings.Join(called, " @"))
+		found, err := membersCalled(v, "@"+strings.Join(called, " @"))
 		if err != nil {
 			return err
 		}
-		if len(owners) < len(called) {
-			return &ui.Error{Status: http.StatusBadRequest, Message: "No member, or more than one, has the name " + strings.Join(called, " or ") + "."}
+		for i, name := range called {
+			if i >= len(found) || len(found[i]) != 1 {
+				return &ui.Error{Status: http.StatusBadRequest, Message: "No member, or more than one, has the name " + name + "."}
+			}
 		}
-		part["Owners"] = owners
+		part["Owners"] = slices.Concat(found...)
 	}
 	if hours != "" {
 		part["DetailEstimate"], part["ToDo"] = hours, hours
@@ -410,11 +412,6 @@ func createPart(v *ui.Visit, kind, relation, to, line string) error {
 		if len(found) == 1 {
 			part["Scope"] = found[0].Scope.Oid
 		}
-		delete(part, "DetailEstimate")
-		delete(part, "ToDo")
-		if hours != "" {
-			part["Name"] = name + " " + hours + "h"
-		}
 	}
 	_, err := v.API.Write(part)
 	return err
@@ -424,14 +421,14 @@ func createPart(v *ui.Visit, kind, relation, to, line string) error {
 var inHours = regexp.MustCompile(`^(\d{1,5}(?:[.,]\d{1,2})?)h$`)
 
 // readLine splits a line such as "Choose a provider @anna 4h" into the name, the names of the owners, and the hours.
-// Owners and hours are at the end of the line.
-func readLine(line string) (name string, called []string, hours string) {
+// Owners and hours are at the end of the line. If timed is false, hours are part of the name.
+func readLine(line string, timed bool) (name string, called []string, hours string) {
 	words := strings.Fields(line)
 	for len(words) > 0 {
 		last := words[len(words)-1]
 		m := inHours.FindStringSubmatch(last)
 		switch {
-		case m != nil && hours == "":
+		case timed && m != nil && hours == "":
 			hours = strings.ReplaceAll(m[1], ",", ".")
 		case len(last) > 1 && last[0] == '@':
 			called = append(called, last[1:])

@@ -21,7 +21,7 @@ func TestReadLine(t *testing.T) {
 		"Mail to anna@example.org @":    "Mail to anna@example.org @ [] ",
 		"123456h is no number of hours": "123456h is no number of hours [] ",
 	} {
-		name, called, hours := readLine(line)
+		name, called, hours := readLine(line, true)
 		if got := fmt.Sprintf("%s %v %s", name, called, hours); got != want {
 			t.Errorf("%q is read as %q, want %q", line, got, want)
 		}
@@ -45,10 +45,30 @@ func TestLocalPath(t *testing.T) {
 func TestBeginnings(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"anna": "[anna]", "Anna Berg, please": "[Anna Anna Berg, Anna Berg, please]", "bo. And": "[bo. bo bo. And]",
+		"anna": "[anna]", "Anna Berg is here": "[Anna Berg is Anna Berg Anna]", "bo. And": "[bo. And bo. bo]",
 	} {
 		if got := fmt.Sprint(beginnings(text)); got != want {
 			t.Errorf("%q has the names %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestMatched checks whom a text calls: everybody who has the longest name that anybody has.
+func TestMatched(t *testing.T) {
+	t.Parallel()
+	members := []called{
+		{"Member:1", "Anna Berg", "Anna", "anna"}, {"Member:2", "Anna Thal", "Anna", "thal"}, {"Member:3", "Bo", "", "bo"}, {"Member:4", "Bo", "", "bo2"},
+	}
+	for text, want := range map[string]string{
+		"@anna berg knows": "[[Member:1]]", "@Anna": "[[Member:1 Member:2]]", "@thal @bo": "[[Member:2] [Member:3 Member:4]]", "@thal, (@bo2)": "[[Member:2] [Member:4]]",
+		"@nobody": "[[]]", "anna@bo": "[]", "@thal.": "[[Member:2]]", "@thal's": "[[]]",
+	} {
+		got := [][]string{}
+		for _, m := range calls.FindAllStringSubmatch(text, maxCalled) {
+			got = append(got, matched(beginnings(m[1]), members))
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%q calls %v, want %s", text, got, want)
 		}
 	}
 }

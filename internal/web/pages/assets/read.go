@@ -14,23 +14,25 @@ const maxListed = 50
 // assetView is the page that shows an asset.
 type assetView struct {
 	*asset
-	Groups      []group
-	Totals      *totals // nil: the type has none
-	Long        []fact  // long texts, the description first
-	NotSet      []unset
-	Tables      []relatedTable
-	Lists       []relatedList
-	Further     []furtherList
-	Attachments []attached
-	Attaches    bool   // the type has attachments and the reader may add one
-	Largest     string // size limit of an attachment with its unit; empty if unknown
-	Content     *attached
-	Operations  []assetOperation
-	Parts       *partForm // nil: the reader cannot add parts
-	Proposal    *proposal
-	Comments    []comment
-	Talks       bool   // the reader may comment on it
-	Message     string // why a form was refused
+	Groups        []group
+	Totals        *totals // nil: the type has none
+	Long          []fact  // long texts, the description first
+	NotSet        []unset
+	Tables        []relatedTable
+	Lists         []relatedList
+	Further       []furtherList
+	Attachments   []attached
+	Attaches      bool   // the type has attachments and the reader may add one
+	Largest       string // size limit of an attachment with its unit; empty if unknown
+	Content       *attached
+	Operations    []assetOperation
+	Parts         *partForm // nil: the reader cannot add parts
+	Proposal      *proposal
+	Comments      []comment
+	Talks         bool   // the reader may comment on it
+	Draft         string // comment that was refused
+	OlderComments bool   // there are more than Comments has
+	Message       string // why a form was refused
 }
 
 // fact is an attribute with its value.

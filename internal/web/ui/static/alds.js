@@ -109,6 +109,12 @@ document.addEventListener("keydown", (event) => {
   forms[forms.length - 1].requestSubmit();
 });
 
+// A value that was changed where it stands offers an undo, too.
+document.addEventListener("htmx:afterRequest", (event) => {
+  const undo = event.detail.xhr.getResponseHeader("Alds-Undo");
+  if (undo && event.detail.requestConfig.elt.closest(".inline")) toast("Saved.", undo);
+});
+
 // A page is shown at the same place after an undo.
 document.addEventListener("submit", (event) => {
   if (event.target.classList.contains("undo")) sessionStorage.setItem("alds-undo", JSON.stringify([location.pathname, scrollY]));
